@@ -1,0 +1,81 @@
+"""Everything a turn may know about one subject: the input of judge, decide and prove. Nothing else is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from metalwright.model.ids import Digest, Instant, OrderNumber, Subject
+from metalwright.model.image import BuiltImage
+from metalwright.model.judgement import Gate, GateVerdict
+from metalwright.model.observation import Kind, Observation, Witness
+from metalwright.model.spec import HardwareProfile, NodeSpec, PurchaseLine, SiteSpec
+from metalwright.model.work import Operation, Permit, SitePlan, StepRun, WorkOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiver:
+    """A verified waiver: the signature, role and namespace were checked before it came here."""
+
+    check: str
+    subject: Subject
+    until: Instant
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCase:
+    """One node at one moment."""
+
+    now: Instant
+    spec_digest: Digest
+    spec: SiteSpec
+    node: NodeSpec
+    profile: HardwareProfile
+    parts: tuple[PurchaseLine, ...]
+    """Lines of the purchase list that name this node's serial."""
+    image: BuiltImage | None
+    """The image that the spec orders for this node, if it is built."""
+    image_problem: str = ""
+    """Why there is no image: not built, altered, or none ordered."""
+    site_plan: SitePlan | None = None
+    site_verdict: GateVerdict | None = None
+    """Verdict of the `plan` gate."""
+    observations: Mapping[tuple[Kind, Witness], Observation] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
+    order: WorkOrder | None = None
+    """Head of this node's chain."""
+    runs: tuple[StepRun, ...] = ()
+    """Runs of the head order, oldest first."""
+    operations: tuple[Operation, ...] = ()
+    """Operations of the head order."""
+    rounds: Mapping[Gate, int] = field(default_factory=dict)
+    """Work orders already made for each goal under this spec digest."""
+    permit: Permit | None = None
+    paused: bool = False
+    waiting_since: Mapping[str, Instant] = field(default_factory=dict)
+
+    def seen(self, kind: Kind, witness: Witness) -> Observation | None:
+        """The latest look of that kind by that witness."""
+        return self.observations.get((kind, witness))
+
+    @property
+    def head(self) -> OrderNumber | None:
+        """Number of the current work order."""
+        return self.order.number if self.order else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteCase:
+    """The site at one moment: input of the `plan` gate and of the site's turn."""
+
+    now: Instant
+    spec_digest: Digest
+    spec: SiteSpec
+    profiles: Mapping[str, HardwareProfile]
+    overrides: tuple[str, ...] = ()
+    images: Mapping[str, BuiltImage] = field(default_factory=dict)
+    """`name@version` → image, for images that are built and whole."""
+    image_problems: Mapping[str, str] = field(default_factory=dict)
+    site_plan: SitePlan | None = None
+    until: Gate = Gate.OS
+    waivers: tuple[Waiver, ...] = ()

@@ -1,8 +1,9 @@
 """Model ↔ JSON bytes, both ways, for the store, the API and files. Digests are over the stored bytes, never over a re-encoding."""
 
 import hashlib
+from collections.abc import Hashable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -24,12 +25,12 @@ def to_bytes(value: Any, shape: Any = None) -> bytes:
 
 def from_bytes(shape: type[T], data: bytes | str) -> T:
     """Read back what `to_bytes` wrote; anything else is our bug or an altered store (InvariantError)."""
+    adapter: TypeAdapter[T] = _adapter(cast(Hashable, shape))
     try:
-        return _adapter(shape).validate_json(data)  # type: ignore[no-any-return]
+        return adapter.validate_json(data)
     except ValidationError as error:
-        raise InvariantError(
-            f"stored {shape} does not read back: {error}", hint="the database was altered or is from another version"
-        ) from error
+        hint = "the database was altered or is from another version"
+        raise InvariantError(f"stored {shape} does not read back: {error}", hint=hint) from error
 
 
 def digest_of(data: bytes) -> Digest:

@@ -20,7 +20,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 def to_bytes(value: Any, shape: Any = None) -> bytes:
     """The JSON of a model object. `shape` is needed for unions (`Step`) and containers (`tuple[Finding, ...]`)."""
-    return _adapter(shape if shape is not None else type(value)).dump_json(value)
+    return _adapter(cast(Hashable, shape if shape is not None else type(value))).dump_json(value)
 
 
 def from_bytes(shape: type[T], data: bytes | str) -> T:

@@ -15,7 +15,7 @@ from metalwright.model.evidence import Checkpoint, LogEntry, PendingStatement
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import Digest, Instant, NodeName, OrderNumber, Subject, WorkerId
 from metalwright.model.image import BuiltImage
-from metalwright.model.judgement import Gate, GateVerdict
+from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.observation import Kind, Observation
 from metalwright.model.spec import NodeSpec, StoredSpec
 from metalwright.model.work import Operation, Permit, SitePlan, StepRun, WaitingFor, WorkOrder
@@ -160,6 +160,14 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictMark:
+    """The last recorded verdict of a gate: the digest of its content, and its colour."""
+
+    digest: Digest
+    colour: Colour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRows:
     """Everything stored about one node that a turn needs. Read in one transaction for a whole batch."""
 
@@ -169,10 +177,11 @@ class NodeRows:
     runs: tuple[StepRun, ...]
     operations: tuple[Operation, ...]
     grants: tuple[BootGrant, ...]
-    rounds: Mapping[Gate, int]
+    rounds: Mapping[tuple[Gate, Digest], int]
+    """Work orders made, by goal and wish digest (`OrderBody.goal`, `OrderBody.wish_digest`)."""
     permit: Permit | None
-    verdicts: Mapping[Gate, Digest]
-    """Digest of the content of the last recorded verdict per gate: a statement is made only when it changes."""
+    verdicts: Mapping[Gate, VerdictMark]
+    """Last recorded verdict per gate: a statement is made only when its digest changes."""
     waiting: WaitingFor | None
     paused: bool
 
@@ -193,6 +202,7 @@ class NodeChange:
     """Inserted if new; never overwritten."""
     verdicts: tuple[GateVerdict, ...] = ()
     verdict_digests: Mapping[Gate, Digest] | None = None
+    """Digest of each of `verdicts`, by gate."""
     statements: tuple[PendingStatement, ...] = ()
     waiting: WaitingFor | None = None
     release_permit: bool = False

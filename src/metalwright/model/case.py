@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from metalwright.model.ids import Digest, Instant, OrderNumber, Subject
 from metalwright.model.image import BuiltImage
-from metalwright.model.judgement import Gate, GateVerdict
+from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.observation import Kind, Observation, Witness
 from metalwright.model.spec import HardwareProfile, NodeSpec, PurchaseLine, SiteSpec
-from metalwright.model.work import Operation, Permit, SitePlan, StepRun, WorkOrder
+from metalwright.model.work import Operation, Permit, SitePlan, StepRun, WaitingFor, WorkOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,8 @@ class NodeCase:
 
     now: Instant
     spec_digest: Digest
+    wish_digest: Digest
+    """Digest of what the spec wants of this node alone: another node's edit does not restart this one."""
     spec: SiteSpec
     node: NodeSpec
     profile: HardwareProfile
@@ -49,10 +51,13 @@ class NodeCase:
     operations: tuple[Operation, ...] = ()
     """Operations of the head order."""
     rounds: Mapping[Gate, int] = field(default_factory=dict)
-    """Work orders already made for each goal under this spec digest."""
+    """Work orders already made for each goal under this wish."""
+    standing: Mapping[Gate, Colour] = field(default_factory=dict)
+    """Colour of the last recorded verdict per gate: undetermined neither advances nor regresses it."""
     permit: Permit | None = None
     paused: bool = False
-    waiting_since: Mapping[str, Instant] = field(default_factory=dict)
+    waiting: WaitingFor | None = None
+    """What the last turn said this node waits for."""
 
     def seen(self, kind: Kind, witness: Witness) -> Observation | None:
         """The latest look of that kind by that witness."""

@@ -71,9 +71,10 @@ class OrderBody:
 
     subject: Subject
     goal: Gate
-    spec_digest: Digest
+    wish_digest: Digest
+    """What the spec wanted of this subject when the order was made (`NodeCase.wish_digest`)."""
     round: int
-    """How often this goal was tried under this spec: 1 for the first. Bounded, so that a machine is never redone for ever."""
+    """How often this goal was tried under this wish: 1 for the first. Bounded, so that a machine is never redone for ever."""
     steps: tuple[Step, ...]
     reason: str
 

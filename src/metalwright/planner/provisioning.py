@@ -1,0 +1,155 @@
+"""Takes a node from bare metal to a green `os` gate: which steps, given what was seen and judged.
+
+inventory not judged, no agent in RAM   → boot-ram-disk
+inventory green, system not the ordered → [boot-ram-disk] write-image boot-installed
+a gate red                              → a person
+"""
+
+from collections.abc import Mapping
+
+from metalwright.gates.disk_choice import choose_system_disk
+from metalwright.model.case import NodeCase
+from metalwright.model.hardware import BootTarget, Drive
+from metalwright.model.judgement import Colour, Finding, Gate, GateVerdict, Result
+from metalwright.model.observation import BootSeen, HardwareSeen, Kind, Witness
+from metalwright.model.spec import SystemSpec
+from metalwright.model.work import BootInstalled, BootRamDisk, Step, Wait, WriteImage
+from metalwright.planner.proposals import Hold, Precedence, Proposal
+
+GATES = (Gate.INVENTORY, Gate.FIRMWARE, Gate.OS)
+
+AGENT_SILENT_S = 90.0
+"""An agent that polls every 20 s at most and was silent this long is not there any more. Shorter would reboot a machine whose
+network hiccups for a minute; longer only delays."""
+
+MAX_ROUNDS = 3
+"""Orders made for one goal under one wish. A fourth would redo a machine for ever that cannot succeed: a person looks instead."""
+
+
+def propose(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Proposal | Hold:
+    """The next piece of work towards `os`, or why there is none."""
+    if case.site_plan is None or case.site_verdict is None or not case.site_verdict.is_open:
+        return _hold(Gate.PLAN, Wait.SITE, "the plan gate is not open: metalwright gate show plan")
+    for gate in GATES:
+        verdict = verdicts.get(gate)
+        if verdict is None or not verdict.is_open:
+            return _towards(case, gate, verdict)
+        if gate == case.site_plan.until:
+            return Proposal(precedence=Precedence.PROVISIONING, goal=gate, steps=(), reason=f"gate {gate} is {verdict.colour}")
+    return Proposal(precedence=Precedence.PROVISIONING, goal=Gate.OS, steps=(), reason="gate os is open")
+
+
+def ram_agent_is_alive(case: NodeCase) -> bool:
+    """The RAM disk's agent spoke a moment ago, and nothing has booted since."""
+    ram, installed = _boot(case, Witness.RAM_DISK), _boot(case, Witness.RUNNING_SYSTEM)
+    if ram is None or case.now - ram.last_contact_at > AGENT_SILENT_S:
+        return False
+    return installed is None or installed.claimed_at < ram.claimed_at
+
+
+def _towards(case: NodeCase, gate: Gate, verdict: GateVerdict | None) -> Proposal | Hold:
+    if verdict is not None and verdict.colour is Colour.RED and not _is_cured_by_imaging(gate, case):
+        return _hold(gate, Wait.PERSON, f"gate {gate} is red: {_first_failure(verdict)}")
+    if case.rounds.get(gate, 0) >= MAX_ROUNDS:
+        return _hold(
+            gate, Wait.PERSON, f"{MAX_ROUNDS} work orders towards gate {gate} did not reach it: metalwright explain {case.node.name}"
+        )
+    if gate is Gate.OS:
+        return _install(case)
+    if _in_band_missing(case):
+        if ram_agent_is_alive(case):
+            return _hold(gate, Wait.OBSERVATION, "the agent in RAM is reading the hardware")
+        return Proposal(precedence=Precedence.PROVISIONING, goal=gate, steps=(_ram(case),), reason="in-band inventory is needed")
+    return _hold(gate, Wait.OBSERVATION, _first_open(verdict))
+
+
+def _install(case: NodeCase) -> Proposal | Hold:
+    system = case.spec.system
+    if system is None:
+        return _hold(Gate.OS, Wait.PERSON, "the spec orders no image: add `system:` to site.yaml")
+    if case.image is None:
+        return _hold(Gate.OS, Wait.PERSON, f"image {system.image}: {case.image_problem}")
+    if _just_installed(case):
+        return _hold(Gate.OS, Wait.OBSERVATION, "the installed system is being measured")
+    disk = _ordered_disk(case)
+    if isinstance(disk, str):
+        return _hold(Gate.OS, Wait.PERSON, disk)
+    ram: tuple[Step, ...] = () if ram_agent_is_alive(case) else (_ram(case),)
+    steps = (*ram, _write(case, system, disk), _boot_installed(case, disk))
+    return Proposal(precedence=Precedence.PROVISIONING, goal=Gate.OS, steps=steps, reason=f"image {system.image} is to run")
+
+
+def _just_installed(case: NodeCase) -> bool:
+    """The head order put the system there, and its measurement has not come yet: waiting is right, redoing is not."""
+    if case.order is None or case.order.body.goal is not Gate.OS or case.order.body.wish_digest != case.wish_digest:
+        return False
+    installed = _boot(case, Witness.RUNNING_SYSTEM)
+    if installed is None or installed.token_order != case.order.number:
+        return False
+    measured = case.seen(Kind.SYSTEM_IMAGE, Witness.RUNNING_SYSTEM)
+    return measured is None or measured.seen_at < installed.claimed_at
+
+
+def _ordered_disk(case: NodeCase) -> Drive | str:
+    look = case.seen(Kind.AGENT_HARDWARE, Witness.RAM_DISK)
+    if look is None or not isinstance(look.body, HardwareSeen):
+        return "no in-band inventory to choose the system disk from"
+    layout = case.spec.system.disks if case.spec.system else None
+    if layout is None:
+        return "no disk layout in the spec"
+    disk = choose_system_disk(look.body.facts, layout)
+    if isinstance(disk, Drive) and not disk.serial:
+        return f"drive {disk.name} shows no serial: a disk without identity is never written"
+    return disk
+
+
+def _is_cured_by_imaging(gate: Gate, case: NodeCase) -> bool:
+    """A red `os` before the ordered image was ever written under this wish is the reason to write it, not a fault."""
+    return gate is Gate.OS and case.rounds.get(Gate.OS, 0) == 0
+
+
+def _in_band_missing(case: NodeCase) -> bool:
+    looks = (case.seen(Kind.AGENT_HARDWARE, witness) for witness in (Witness.RAM_DISK, Witness.RUNNING_SYSTEM))
+    return not any(look is not None and look.body is not None for look in looks)
+
+
+def _ram(case: NodeCase) -> BootRamDisk:
+    path = case.spec.system.boot if case.spec.system else "uefi-http"
+    return BootRamDisk(serial=case.node.serial, boot_target=BootTarget.NETWORK, boot_path=str(path))
+
+
+def _write(case: NodeCase, system: SystemSpec, disk: Drive) -> WriteImage:
+    digest = case.image.digest if case.image else ""
+    return WriteImage(serial=case.node.serial, disk_serial=disk.serial or "", image=system.image, image_digest=digest)
+
+
+def _boot_installed(case: NodeCase, disk: Drive) -> BootInstalled:
+    digest = case.image.digest if case.image else ""
+    return BootInstalled(serial=case.node.serial, disk_serial=disk.serial or "", image_digest=digest)
+
+
+def _boot(case: NodeCase, witness: Witness) -> BootSeen | None:
+    look = case.seen(Kind.AGENT_BOOT, witness)
+    return look.body if look is not None and isinstance(look.body, BootSeen) else None
+
+
+def _first_failure(verdict: GateVerdict) -> str:
+    for finding in verdict.findings:
+        if finding.result is Result.FAIL:
+            return _words(finding)
+    return "no reason recorded"
+
+
+def _first_open(verdict: GateVerdict | None) -> str:
+    for finding in verdict.findings if verdict else ():
+        if finding.result is Result.UNDETERMINED:
+            return f"{finding.check}: {finding.reason}"
+    return "not judged yet"
+
+
+def _words(finding: Finding) -> str:
+    return f"{finding.check}: expected {finding.expected}, seen {finding.seen}"
+
+
+def _hold(goal: Gate, wait: Wait, text: str) -> Hold:
+    return Hold(precedence=Precedence.PROVISIONING, goal=goal, wait=wait, text=text)

@@ -205,6 +205,8 @@ class NodeChange:
     """Digest of each of `verdicts`, by gate."""
     statements: tuple[PendingStatement, ...] = ()
     waiting: WaitingFor | None = None
+    keep_waiting: bool = False
+    """Leave the stored `waiting` as it is: the outcome of an act says nothing about it."""
     release_permit: bool = False
 
 

@@ -56,6 +56,12 @@ class NodeCase:
     """Colour of the last recorded verdict per gate: undetermined neither advances nor regresses it."""
     permit: Permit | None = None
     paused: bool = False
+    retry_asked_at: Instant = 0.0
+    """When a person last said "try again": lifts a hold on failed work that is older."""
+    epoch: int = 0
+    """The deciding worker's lease epoch: written into what it orders."""
+    patience: float = 1.0
+    """Multiplies every deadline and polling period: above 1 for emulated machines, below 1 for simulated ones."""
     waiting: WaitingFor | None = None
     """What the last turn said this node waits for."""
 

@@ -144,6 +144,8 @@ class StepRun:
     detail: str = ""
     """Last outcome in words: what is awaited, or what failed."""
     retry_at: Instant | None = None
+    needs_person: bool = False
+    """Failed in a way that no retry can help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Real machines without real servers: QEMU behind the simulator's BMCs, in a network namespace of their own."""

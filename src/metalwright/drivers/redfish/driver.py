@@ -1,0 +1,119 @@
+"""The Bmc port over Redfish: `read` for observations, `act` for changes, one session, closed on every way out."""
+
+import asyncio
+from typing import assert_never
+
+from metalwright.drivers.redfish.boot import boot_seen, set_boot
+from metalwright.drivers.redfish.client import RedfishClient
+from metalwright.drivers.redfish.etags import EtagLadder
+from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
+from metalwright.drivers.redfish.host import Host, HostFinder
+from metalwright.drivers.redfish.host_system import same_serial
+from metalwright.drivers.redfish.inventory.assemble import assemble
+from metalwright.drivers.redfish.limits import Bounds
+from metalwright.drivers.redfish.power import power_of, set_power
+from metalwright.drivers.redfish.walk import Walk
+from metalwright.model.errors import InvariantError, MachineFault, TemporaryError
+from metalwright.model.hardware import Gap
+from metalwright.model.ids import node_subject
+from metalwright.model.observation import Body, HardwareSeen, Kind, Observation, PowerSeen, Witness
+from metalwright.model.spec import NodeSpec
+from metalwright.ports import BmcAction, Clock, SetBoot, SetPower
+
+
+class RedfishBmc:
+    """One node's BMC. Reads and acts may overlap; together they use at most two connections."""
+
+    def __init__(self, node: NodeSpec, client: RedfishClient, clock: Clock, bounds: Bounds, *, link_counters: bool = False) -> None:
+        self._node = node
+        self._client = client
+        self._clock = clock
+        self._bounds = bounds
+        self._link_counters = link_counters
+        self._finder = HostFinder(client, node.serial)
+        self._ladder = EtagLadder()
+
+    async def read(self, kind: Kind) -> Observation:
+        """One look; what the BMC does wrong is inside the observation."""
+        deadlines = self._bounds.deadlines
+        limit_s = deadlines.read_power_s if kind is Kind.BMC_POWER else deadlines.read_hardware_s
+        try:
+            async with asyncio.timeout(limit_s):
+                body = await self._look(kind)
+        except TimeoutError:
+            return self._observed(kind, None, f"not finished within {limit_s:g} s", "timeout")
+        except (BmcUnavailable, BmcFault) as failure:
+            return self._observed(kind, None, failure.message, failure.failure_class)
+        return self._observed(kind, body)
+
+    async def act(self, action: BmcAction) -> None:
+        """Change something, after the machine proved to be the one of the spec. Returns when the BMC accepted: read again."""
+        limit_s = self._bounds.deadlines.act_s
+        try:
+            async with asyncio.timeout(limit_s):
+                host = await self._right_host()
+                match action:
+                    case SetPower(to=to):
+                        await set_power(self._client, self._finder, host, to)
+                    case SetBoot():
+                        await set_boot(self._client, self._ladder, host, action)
+                    case _:
+                        assert_never(action)
+        except TimeoutError as error:
+            message = f"{self._node.bmc}: the outcome of {action} is unknown after {limit_s:g} s"
+            raise TemporaryError(message, retry_after_s=15.0, hint="a fresh look says whether it happened") from error
+
+    async def close(self) -> None:
+        """End the session on the BMC; never raises for what the BMC does."""
+        try:
+            async with asyncio.timeout(self._bounds.deadlines.close_s):
+                await self._client.close()
+        except TimeoutError:
+            self._client.http.close()
+
+    async def _right_host(self) -> Host:
+        """The host, if its serial is the spec's: cables are swapped and addresses reassigned."""
+        host = await self._finder.read()
+        if not same_serial(host.serial, self._node.serial):
+            seen = host.serial or "no serial"
+            hint = "is the BMC cable, its address or the serial in nodes.csv wrong? nothing was changed on this machine"
+            raise MachineFault(f"{self._node.bmc} shows {seen}, not {self._node.serial} of {self._node.name}", hint=hint)
+        return host
+
+    async def _look(self, kind: Kind) -> Body:
+        match kind:
+            case Kind.BMC_POWER:
+                return await self._read_power()
+            case Kind.BMC_HARDWARE:
+                return await self._read_hardware()
+            case _:
+                raise InvariantError(f"a BMC is no witness of {kind}")
+
+    async def _read_power(self) -> PowerSeen:
+        host = await self._finder.read()
+        target, once = await boot_seen(self._client, host.system)
+        reset = host.system.get("LastResetTime")
+        return PowerSeen(
+            power=power_of(host.system),
+            boot_target=target,
+            boot_once=once,
+            identity_serial=host.serial,
+            last_reset_at=reset if isinstance(reset, str) else None,
+        )
+
+    async def _read_hardware(self) -> HardwareSeen:
+        walk = Walk(self._client, self._bounds.limits, counters=self._link_counters)
+        return HardwareSeen(facts=assemble(await walk.run(), self._node.serial))
+
+    def _observed(self, kind: Kind, body: Body | None, failure: str = "", failure_class: str = "") -> Observation:
+        gaps: tuple[Gap, ...] = body.facts.gaps if isinstance(body, HardwareSeen) else ()
+        return Observation(
+            subject=node_subject(self._node.name),
+            kind=kind,
+            witness=Witness.OUT_OF_BAND,
+            seen_at=self._clock.now(),
+            body=body,
+            failure=failure,
+            failure_class=failure_class,
+            gaps=gaps,
+        )

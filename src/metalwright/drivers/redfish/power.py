@@ -117,5 +117,3 @@ def sorted_failure(answer: Answer, what: str) -> BmcFault | BmcUnavailable:
     if is_not_like_this(answer.document) or answer.status in (400, 404, 405, 501):
         return BmcFault(f"{what} was refused: {answer.why}", hint="this BMC or its firmware does not take this action")
     return BmcUnavailable(f"{what} was not accepted: {answer.why}")
-
-

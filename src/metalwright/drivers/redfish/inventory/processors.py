@@ -155,5 +155,3 @@ def _gpu_memory_mib(sight: Sight, path: str, gpu: Document) -> int | None:
     for memory in links_of(inner(gpu, "Links").get("Memory")):
         sizes.append(sight.documents.whole(sight.documents.get(memory), "CapacityMiB"))
     return sum(size for size in sizes if size) or None
-
-

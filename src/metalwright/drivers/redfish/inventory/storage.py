@@ -72,5 +72,3 @@ def _simple_drives(sight: Sight) -> Iterator[Drive]:
             model = text_of(device.get("Model"))
             if name and not is_absent(device) and not (model or "").startswith("Virtual "):  # the BMC's own virtual media
                 yield Drive(name=name, model=model, size_bytes=sight.documents.whole(device, "CapacityBytes"))
-
-

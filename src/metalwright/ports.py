@@ -150,6 +150,10 @@ class ImageStore(Protocol):
 # -- the store -----------------------------------------------------------------------------------------------------------------
 
 
+SITE_SHARD = "@site"
+"""The shard of the site's own turn; every other shard is a rack's name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
     """The right to write for a shard (rack): refused with FencedError once another worker has a later epoch."""
@@ -177,6 +181,7 @@ class NodeRows:
     runs: tuple[StepRun, ...]
     operations: tuple[Operation, ...]
     grants: tuple[BootGrant, ...]
+    """Like `runs` and `operations`: those of the head order, oldest first."""
     rounds: Mapping[tuple[Gate, Digest], int]
     """Work orders made, by goal and wish digest (`OrderBody.goal`, `OrderBody.wish_digest`)."""
     permit: Permit | None
@@ -184,6 +189,9 @@ class NodeRows:
     """Last recorded verdict per gate: a statement is made only when its digest changes."""
     waiting: WaitingFor | None
     paused: bool
+    """The last word on the subject, its rack or the site is `pause`."""
+    wakes: int
+    """How often something was recorded for this subject: hand it back in `NodeChange.wakes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +200,8 @@ class NodeChange:
 
     subject: Subject
     next_due_at: Instant
+    wakes: int | None = None
+    """`NodeRows.wakes` as loaded. When something was recorded since, the subject stays due; None overwrites `next_due_at` blindly."""
     order: WorkOrder | None = None
     """A new head; refused (nothing written for this subject) unless `order.parent` is the present head."""
     runs: tuple[StepRun, ...] = ()

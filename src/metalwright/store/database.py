@@ -1,0 +1,161 @@
+"""Connections and transactions. A transaction holds nothing but the database: callers await nothing else inside one.
+
+Two engines: `read` and `write`. On SQLite they are one writing connection (BEGIN IMMEDIATE, so that a transaction never has to be
+upgraded and never deadlocks) and a few that can only read (WAL: they see the last commit and block nobody). On PostgreSQL reads are
+REPEATABLE READ, so that all statements of a batch see one moment.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event, exc, make_url
+from sqlalchemy.engine import URL, Connection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+from metalwright.model.errors import InputError, InvariantError
+from metalwright.store.failures import as_ours
+
+DEADLINE_S = 6.0
+"""Of one transaction, everything included. Shorter than the shortest sensible lease (10 s): a call that takes longer would end after
+another worker has taken the shard."""
+LONG_DEADLINE_S = 300.0
+"""Of a migration or the adoption of a new spec: done once by an operator, not inside a turn."""
+BUSY_S = 4.0
+"""How long SQLite waits for another process's write (a CLI that asks for something) before it gives up."""
+
+SQLITE_SETTINGS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",  # an intent that was committed is on the disk before the act
+    f"PRAGMA busy_timeout={int(BUSY_S * 1000)}",
+    "PRAGMA temp_store=MEMORY",
+    "PRAGMA cache_size=-32768",  # 32 MiB
+)
+
+POSTGRESQL_SETTING = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+"""Never weaker than `on`; a stronger setting of the server (`remote_apply`) stays."""
+
+
+def parse_url(url: str) -> URL:
+    """`sqlite:///relative/site.db`, `sqlite:////absolute/site.db` or `postgresql://…` → the URL with the driver used here."""
+    try:
+        parsed = make_url(url)
+    except (exc.ArgumentError, ValueError) as error:
+        raise InputError("this is not a database address", hint="sqlite:///path/site.db or postgresql://user@host/name") from error
+    if parsed.drivername == "sqlite" and parsed.database not in (None, "", ":memory:"):
+        return parsed.set(drivername="sqlite+aiosqlite")
+    if parsed.drivername in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise InputError(
+        f"no store for {parsed.render_as_string(hide_password=True)}", hint="sqlite:///path/site.db or postgresql://user@host/name"
+    )
+
+
+class Database:
+    """One database. `dialect` is `sqlite` or `postgresql`."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.dialect = url.get_backend_name()
+        self._reader: AsyncEngine | None = None
+        self._writer: AsyncEngine | None = None
+
+    async def open(self) -> None:
+        """Make the engines; they connect at the first call."""
+        if self._writer is not None:
+            return
+        if self.dialect == "sqlite":
+            _make_folder(self.url)
+            self._writer = _sqlite_engine(self.url, connections=1, begin="BEGIN IMMEDIATE")
+            self._reader = _sqlite_engine(self.url, connections=4, begin="BEGIN", setting="PRAGMA query_only=ON")
+        else:
+            self._writer = _postgresql_engine(self.url)
+            self._reader = self._writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    async def close(self) -> None:
+        """End every connection."""
+        writer, reader, self._writer, self._reader = self._writer, self._reader, None, None
+        for engine in (reader, writer):
+            if engine is not None:
+                with as_ours():
+                    await engine.dispose()
+
+    @asynccontextmanager
+    async def read(self, deadline_s: float = DEADLINE_S) -> AsyncIterator[AsyncConnection]:
+        """One reading transaction: every statement in it sees the same moment."""
+        if self._reader is None:
+            raise InvariantError("the store is not open")
+        with as_ours():
+            async with asyncio.timeout(deadline_s), self._reader.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self, deadline_s: float = DEADLINE_S) -> AsyncIterator[AsyncConnection]:
+        """One writing transaction: committed when the block ends, gone when it raises."""
+        if self._writer is None:
+            raise InvariantError("the store is not open")
+        with as_ours():
+            async with asyncio.timeout(deadline_s), self._writer.begin() as connection:
+                yield connection
+
+
+def _make_folder(url: URL) -> None:
+    folder = Path(url.database or "").parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}", hint="it must be a folder this user may write to") from error
+
+
+def _sqlite_engine(url: URL, *, connections: int, begin: str, setting: str = "") -> AsyncEngine:
+    engine = create_async_engine(
+        url,
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=connections,
+        max_overflow=0,
+        pool_timeout=DEADLINE_S,
+        connect_args={"timeout": BUSY_S},
+    )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def configure(connection: Any, record: object) -> None:
+        connection.isolation_level = None  # transactions begin where `begin` below says, not where Python's sqlite3 guesses
+        cursor = connection.cursor()
+        for statement in (*SQLITE_SETTINGS, setting):
+            if statement:
+                cursor.execute(statement)
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _postgresql_engine(url: URL) -> AsyncEngine:
+    engine = create_async_engine(
+        url,
+        pool_size=4,
+        max_overflow=4,
+        pool_timeout=DEADLINE_S,
+        connect_args={
+            "connect_timeout": 4,
+            "keepalives_idle": 5,
+            "keepalives_interval": 2,
+            "keepalives_count": 2,
+            "application_name": "metalwright",
+        },
+    )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def configure(connection: Any, record: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute(POSTGRESQL_SETTING)
+        cursor.close()
+        connection.commit()
+
+    return engine

@@ -1,0 +1,74 @@
+"""`EvidenceStore`: pending statements become log entries; one sequencer at a time, by a compare-and-swap of the log's size."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import bindparam, select, update
+
+from metalwright.model.errors import InvariantError
+from metalwright.model.evidence import Checkpoint, LogEntry, PendingStatement
+from metalwright.store import rows
+from metalwright.store.part import Part
+from metalwright.store.specs import LOG
+from metalwright.store.statements import insert_or_overwrite
+from metalwright.store.tables import checkpoints, heads, log, statements
+
+_PENDING = select(statements.c.body).where(statements.c.log_index.is_(None)).order_by(statements.c.sequence).limit(bindparam("most"))
+_SIZE = select(heads.c.number).where(heads.c.name == LOG)
+_GROW = update(heads).where(heads.c.name == LOG, heads.c.number == bindparam("b_previous")).values(number=bindparam("b_size"))
+_ENTRIES = select(log).where(log.c.log_index >= bindparam("start"), log.c.log_index < bindparam("end")).order_by(log.c.log_index)
+_CHECKPOINT = select(checkpoints).order_by(checkpoints.c.size.desc()).limit(1)
+_CHECKPOINT_TAKEN = ("origin", "root", "note", "made_at")
+
+
+class EvidenceRows(Part):
+    """See `ports.EvidenceStore`."""
+
+    async def pending(self, limit: int) -> Sequence[PendingStatement]:
+        async with self._database.read() as connection:
+            found = (await connection.execute(_PENDING, {"most": limit})).scalars().all()
+        return [rows.statement_of(text) for text in found]
+
+    async def append(self, entries: Sequence[LogEntry], checkpoint: Checkpoint, previous_size: int) -> bool:
+        _check_run(entries, checkpoint, previous_size)
+        dialect = self._database.dialect
+        async with self._change([entry.about for entry in entries]) as connection:
+            grown = await connection.execute(_GROW, {"b_previous": previous_size, "b_size": checkpoint.size})
+            if grown.rowcount != 1:
+                return False
+            if entries:
+                await connection.execute(log.insert(), [rows.entry_values(entry) for entry in entries])
+                await connection.execute(
+                    insert_or_overwrite(dialect, statements, ("statement_key",), ("log_index", "body")),
+                    [{"statement_key": entry.key, "body": "", "log_index": entry.index} for entry in entries],
+                )
+            await connection.execute(
+                insert_or_overwrite(dialect, checkpoints, ("size",), _CHECKPOINT_TAKEN),
+                {
+                    "size": checkpoint.size,
+                    "origin": checkpoint.origin,
+                    "root": checkpoint.root,
+                    "note": checkpoint.note,
+                    "made_at": checkpoint.made_at,
+                },
+            )
+        return True
+
+    async def size(self) -> int:
+        async with self._database.read() as connection:
+            return int((await connection.execute(_SIZE)).scalar_one())
+
+    async def entries(self, start: int, end: int) -> Sequence[LogEntry]:
+        async with self._database.read() as connection:
+            found = (await connection.execute(_ENTRIES, {"start": start, "end": end})).mappings().all()
+        return [rows.entry_of(row) for row in found]
+
+    async def checkpoint(self) -> Checkpoint | None:
+        async with self._database.read() as connection:
+            row = (await connection.execute(_CHECKPOINT)).mappings().one_or_none()
+        return None if row is None else rows.checkpoint_of(row)
+
+
+def _check_run(entries: Sequence[LogEntry], checkpoint: Checkpoint, previous_size: int) -> None:
+    """The entries follow the log without a hole, and the checkpoint is of the log with them."""
+    if [entry.index for entry in entries] != list(range(previous_size, checkpoint.size)):
+        raise InvariantError(f"{len(entries)} entries do not lead from size {previous_size} to the checkpoint's {checkpoint.size}")

@@ -1,0 +1,68 @@
+"""`RequestStore`: what people asked. Rows are only ever appended; turns read them."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import RowMapping, bindparam, select, update
+
+from metalwright.model.case import Waiver
+from metalwright.model.errors import InputError
+from metalwright.model.ids import Instant, Subject
+from metalwright.ports import Request
+from metalwright.store.part import Part
+from metalwright.store.statements import Least
+from metalwright.store.tables import requests, subjects
+
+WAIVE = "waive"
+WAIVER_KEYS = ("check", "until", "by", "reason")
+"""Body of a `waive` request, written after its signature was verified; `until` in seconds since 1970."""
+
+_ASK = requests.insert().returning(requests.c.id)
+_AFTER = select(requests).where(requests.c.id > bindparam("after")).order_by(requests.c.id)
+_WAIVED = select(requests).where(requests.c.kind == WAIVE).order_by(requests.c.id)
+_WAKE_ALL = (
+    update(subjects)
+    .where(
+        subjects.c.is_active,
+        (subjects.c.subject == bindparam("b_about")) | (subjects.c.shard == bindparam("b_rack")) | bindparam("b_about").like("site:%"),
+    )
+    .values(next_due_at=Least(subjects.c.next_due_at, bindparam("b_now")), wakes=subjects.c.wakes + 1)
+)
+"""The subject, every node of a rack, or everything of the site."""
+
+
+class Requests(Part):
+    """See `ports.RequestStore`."""
+
+    async def ask(self, kind: str, subject: Subject, body: Mapping[str, str], now: Instant) -> int:
+        if kind == WAIVE:
+            _waiver(subject, body)
+        async with self._change([subject]) as connection:
+            values = {"kind": kind, "subject": subject, "body": json.dumps(dict(body)), "made_at": now}
+            number: int = (await connection.execute(_ASK, values)).scalar_one()
+            await connection.execute(_WAKE_ALL, {"b_about": subject, "b_rack": subject.removeprefix("rack:"), "b_now": now})
+        return number
+
+    async def asked(self, after: int) -> Sequence[Request]:
+        async with self._database.read() as connection:
+            found = (await connection.execute(_AFTER, {"after": after})).mappings().all()
+        return [_request_of(row) for row in found]
+
+    async def waivers(self, now: Instant) -> Sequence[Waiver]:
+        async with self._database.read() as connection:
+            found = (await connection.execute(_WAIVED)).mappings().all()
+        waivers = [_waiver(Subject(row["subject"]), json.loads(row["body"])) for row in found]
+        return [waiver for waiver in waivers if waiver.until > now]
+
+
+def _request_of(row: RowMapping) -> Request:
+    return Request(id=row["id"], kind=row["kind"], subject=Subject(row["subject"]), body=json.loads(row["body"]), made_at=row["made_at"])
+
+
+def _waiver(subject: Subject, body: Mapping[str, str]) -> Waiver:
+    try:
+        check, until, by, reason = (body[key] for key in WAIVER_KEYS)
+        return Waiver(check=check, subject=subject, until=float(until), by=by, reason=reason)
+    except (KeyError, ValueError) as error:
+        hint = f"its body needs {', '.join(WAIVER_KEYS)}, with until in seconds since 1970"
+        raise InputError(f"not a waiver: {error}", hint=hint) from error

@@ -1,0 +1,85 @@
+"""`SpecStore`: specs by digest, and what the site decided."""
+
+from sqlalchemy import bindparam, select, update
+
+from metalwright.codec.json_codec import from_bytes, to_bytes
+from metalwright.model.errors import InputError
+from metalwright.model.ids import Instant, Subject, node_subject
+from metalwright.model.spec import SiteSpec, StoredSpec
+from metalwright.model.work import SitePlan
+from metalwright.ports import SITE_SHARD
+from metalwright.store import rows
+from metalwright.store.database import LONG_DEADLINE_S
+from metalwright.store.part import Part
+from metalwright.store.statements import insert_new, insert_or_overwrite
+from metalwright.store.tables import heads, leases, site_plans, specs, subjects
+
+SPEC, SITE_PLAN, ORDER, LOG = "spec", "site-plan", "order", "log"
+"""Names of the rows of `heads`."""
+
+_CURRENT = select(heads.c.digest).where(heads.c.name == SPEC)
+_BODY = select(specs.c.body).where(specs.c.digest == bindparam("digest"))
+_PLAN = select(site_plans.c.body).join(heads, site_plans.c.number == heads.c.number).where(heads.c.name == SITE_PLAN)
+_SWAP_PLAN = (
+    update(heads)
+    .where(heads.c.name == SITE_PLAN, heads.c.number.is_not_distinct_from(bindparam("b_parent", type_=heads.c.number.type)))
+    .values(number=bindparam("b_number"))
+)
+
+
+def shards_of(spec: SiteSpec) -> dict[Subject, str]:
+    """Every subject that gets turns → its shard: a node's is its rack, the site's is `SITE_SHARD`."""
+    if any(node.rack == SITE_SHARD for node in spec.nodes):
+        raise InputError(f"a rack may not be called {SITE_SHARD}", hint="rename it in the spec")
+    return {Subject(f"site:{spec.site.name}"): SITE_SHARD, **{node_subject(node.name): str(node.rack) for node in spec.nodes}}
+
+
+class Specs(Part):
+    """See `ports.SpecStore`."""
+
+    async def adopt_spec(self, spec: StoredSpec, now: Instant) -> None:
+        shards = shards_of(spec.spec)
+        dialect = self._database.dialect
+        body = to_bytes(spec)
+        async with self._change(shards, LONG_DEADLINE_S) as connection:
+            await connection.execute(insert_new(dialect, specs, ("digest",)), {"digest": spec.digest, "body": body, "adopted_at": now})
+            await connection.execute(update(heads).where(heads.c.name == SPEC).values(digest=spec.digest))
+            await connection.execute(update(leases).values(is_active=False))
+            await connection.execute(
+                insert_or_overwrite(dialect, leases, ("shard",), ("is_active",)),
+                [
+                    {"shard": shard, "is_active": True, "worker": None, "epoch": 0, "expires_at": 0.0}
+                    for shard in sorted(set(shards.values()))
+                ],
+            )
+            await connection.execute(update(subjects).values(is_active=False, wakes=subjects.c.wakes + 1))
+            await connection.execute(
+                insert_or_overwrite(dialect, subjects, ("subject",), ("shard", "is_active", "next_due_at")),
+                [
+                    {"subject": subject, "shard": shard, "is_active": True, "next_due_at": now, "wakes": 0}
+                    for subject, shard in sorted(shards.items())
+                ],
+            )
+
+    async def current_spec(self) -> StoredSpec | None:
+        async with self._database.read() as connection:
+            digest = (await connection.execute(_CURRENT)).scalar_one()
+            if digest is None:
+                return None
+            if (kept := self._remembered.spec.get(digest)) is not None:
+                return kept
+            body = (await connection.execute(_BODY, {"digest": digest})).scalar_one()
+        return self._remembered.spec.put(digest, from_bytes(StoredSpec, body))
+
+    async def site_plan(self) -> SitePlan | None:
+        async with self._database.read() as connection:
+            text = (await connection.execute(_PLAN)).scalar_one_or_none()
+        return None if text is None else rows.site_plan_of(text)
+
+    async def put_site_plan(self, plan: SitePlan) -> bool:
+        async with self._change(()) as connection:
+            swapped = await connection.execute(_SWAP_PLAN, {"b_parent": plan.parent, "b_number": plan.number})
+            if swapped.rowcount != 1:
+                return False
+            await connection.execute(site_plans.insert(), {"number": plan.number, "body": rows.text_of(plan)})
+        return True

@@ -1,7 +1,8 @@
 """HTTP to one BMC: at most two kept-alive connections, same origin only, a hard deadline on everything.
 
-A BMC may drop a kept-alive connection at reuse (Q01): a GET is then sent once more on a fresh connection, and after two such
-hits this BMC gets a fresh connection for each request. Nothing else is ever repeated here.
+A BMC may drop a kept-alive connection at reuse (Q01): a GET or a login is then sent once more on a fresh connection, and after
+two such hits this BMC gets a fresh connection for each request. Writes are never repeated; once a BMC has dropped a connection
+they get a fresh one.
 """
 
 import asyncio
@@ -69,7 +70,7 @@ class HttpClient:
         self._common = f" HTTP/1.1\r\nHost: {host}\r\nUser-Agent: metalwright\r\nAccept: application/json\r\nOData-Version: 4.0\r\n"
 
     async def send(self, method: str, target: str, headers: str, body: bytes | None, timeout_s: float) -> Response:
-        """One request, redirects within the BMC followed. `headers` are ready lines, each with its CRLF."""
+        """One request, redirects of a GET within the BMC followed. `headers` are ready lines, each with its CRLF."""
         for _ in range(self._bounds.limits.redirects + 1):
             response = await self._send_once(method, target, headers, body, timeout_s)
             if response.status not in (301, 302, 303, 307, 308) or method != "GET":
@@ -94,14 +95,15 @@ class HttpClient:
 
     async def _send_once(self, method: str, target: str, headers: str, body: bytes | None, timeout_s: float) -> Response:
         request = self._request_bytes(method, target, headers, body)
+        may_repeat = method == "GET" or target.endswith("/Sessions")
         async with self._slots:
             self.requests += 1
-            connection = self._take_idle()
+            connection = self._take_idle() if may_repeat or self._drops == 0 else None
             if connection is not None:
                 try:
                     return await self._exchange(connection, request, timeout_s)
                 except BmcUnavailable as failure:
-                    if failure.failure_class != "refused" or not connection.was_silent or method != "GET":
+                    if failure.failure_class != "refused" or not connection.was_silent or not may_repeat:
                         raise
                     self._drops += 1
             return await self._exchange(await self._connect(), request, timeout_s)
@@ -116,7 +118,8 @@ class HttpClient:
         return response
 
     def _is_here(self, link: str) -> bool:
-        if not urlsplit(link).netloc:
+        parts = urlsplit(link)
+        if not parts.netloc and not parts.scheme:
             return True
         try:
             return origin_of(link) == self.origin

@@ -22,7 +22,7 @@ async def boot_seen(client: RedfishClient, system: Document) -> tuple[BootTarget
     """(target, once) as it will be at the next start: the pending override where a settings object holds one, else the present."""
     pending = await _settings_boot(client, system)
     for boot in (pending, boot_of(system)):
-        target, once = _read(boot)
+        target, once = override_of(boot)
         if target is not BootTarget.NONE:
             return target, once
     return BootTarget.NONE, False
@@ -68,7 +68,8 @@ async def _settings_boot(client: RedfishClient, system: Document) -> Document:
     return boot_of(answer.document) if answer.is_ok else {}
 
 
-def _read(boot: Document) -> tuple[BootTarget, bool]:
+def override_of(boot: Document) -> tuple[BootTarget, bool]:
+    """(target, once) of a Boot object; NONE when the override is disabled."""
     enabled = boot.get("BootSourceOverrideEnabled")
     if enabled not in ("Once", "Continuous"):
         return BootTarget.NONE, False

@@ -1,0 +1,189 @@
+"""The judge: runs the checks of a gate on a case and colours the verdict. Fails closed, here and not in every check.
+
+A look that is missing, failed, stale or has a gap, a check that crashes, a gate without checks: undetermined, never green.
+Called by the planner for every node and turn, and by `metalwright gate run`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from metalwright.gates.answers import cleaned, not_applicable, undetermined
+from metalwright.gates.check import Answer, Check, Sight, SiteCheck
+from metalwright.gates.freshness import Blocked, boot_floor, usable_look
+from metalwright.gates.registry import CHECKS, SITE_CHECKS
+from metalwright.model.case import NodeCase, SiteCase, Waiver
+from metalwright.model.ids import Instant, Subject, node_subject
+from metalwright.model.judgement import Cited, Colour, Finding, Gate, GateVerdict, Result
+from metalwright.model.observation import Kind, Need, Observation, Witness
+
+OK = (Result.PASS, Result.NOT_APPLICABLE)
+
+
+def judge_node(case: NodeCase, gate: Gate) -> GateVerdict:
+    """Every check of `gate` on one node, at `case.now`."""
+    subject = node_subject(case.node.name)
+    findings: list[Finding] = []
+    cited: dict[tuple[Kind, Witness], Observation] = {}
+    for check in checks_of(gate):
+        looks, blocked = _looks(case, check)
+        cited.update(looks)
+        findings.extend(_findings(check, subject, _node_answers(case, check, looks, blocked)))
+    return replace(_verdict(gate, subject, findings, case), cited=_citations(subject, cited.values()))
+
+
+def judge_site(case: SiteCase) -> GateVerdict:
+    """The `plan` gate: the site's spec alone."""
+    subject = site_subject(case)
+    findings = [finding for check in SITE_CHECKS for finding in _findings(check, subject, _site_answers(case, check))]
+    return _verdict(Gate.PLAN, subject, findings, case)
+
+
+def needs_of(gate: Gate, case: NodeCase) -> tuple[Need, ...]:
+    """What must be looked at for a gate, and how often: the due list of observers.
+
+    A need is due at half the age at which its look stops counting, and at once when the machine has booted since. Before any
+    agent has checked in, the BMC's inventory is not needed: it would not count after the boot.
+    """
+    ages: dict[tuple[Kind, Witness], float] = {}
+    for check in checks_of(gate):
+        for sight in check.sights if not _why_not(case, check) else ():
+            for witness in sight.witnesses:
+                if not _is_premature(case, sight, witness):
+                    age = _due_age(case, sight, witness)
+                    ages[sight.kind, witness] = min(age, ages.get((sight.kind, witness), age))
+    return tuple(Need(kind=kind, witness=witness, max_age_s=age) for (kind, witness), age in sorted(ages.items()))
+
+
+def checks_of(gate: Gate) -> tuple[Check, ...]:
+    """The node checks of one gate, in the order they are shown."""
+    return tuple(check for check in CHECKS if check.gate is gate)
+
+
+def site_subject(case: SiteCase) -> Subject:
+    """The subject of the whole site."""
+    return Subject(f"site:{case.spec.site.name}")
+
+
+# -- one check ---------------------------------------------------------------------------------------------------------------
+
+
+def _looks(case: NodeCase, check: Check) -> tuple[dict[tuple[Kind, Witness], Observation], list[Blocked]]:
+    """The looks of a check that count, and why the others do not."""
+    looks: dict[tuple[Kind, Witness], Observation] = {}
+    blocked: list[Blocked] = []
+    for sight in check.sights:
+        look = usable_look(case, sight)
+        if isinstance(look, Blocked):
+            blocked.extend(() if sight.optional else (look,))
+        else:
+            looks[look.kind, look.witness] = look
+    return looks, blocked
+
+
+def _node_answers(
+    case: NodeCase, check: Check, looks: dict[tuple[Kind, Witness], Observation], blocked: Sequence[Blocked]
+) -> tuple[Answer, ...]:
+    why = _why_not(case, check)
+    if why:
+        return not_applicable(why)
+    if blocked and not check.fails_early:
+        return _undetermined(blocked)
+    seen = replace(case, observations=looks)  # a check reads what it declared, and nothing stale
+    answers = _run(check, seen)
+    if not blocked:
+        return answers
+    faults = tuple(answer for answer in answers if answer.result is Result.FAIL)
+    return faults or _undetermined(blocked)
+
+
+def _site_answers(case: SiteCase, check: SiteCheck) -> tuple[Answer, ...]:
+    return _run(check, case)
+
+
+def _run(check: Check | SiteCheck, case: NodeCase | SiteCase) -> tuple[Answer, ...]:
+    try:
+        answers = check.judge(case)  # type: ignore[arg-type]  # a Check is given a NodeCase, a SiteCheck a SiteCase
+    except Exception as error:  # noqa: BLE001, RUF100  # the one place: a bug in one check must not stop the loop, nor ever pass
+        return undetermined(f"check crashed: {type(error).__name__}: {error}", do="report it with the node's capture; this is a bug")
+    return answers or undetermined("the check gave no answer", do="report it; this is a bug")
+
+
+def _undetermined(blocked: Sequence[Blocked]) -> tuple[Answer, ...]:
+    reasons = dict.fromkeys(block.reason for block in blocked)
+    return undetermined("; ".join(reasons), do=blocked[0].do)
+
+
+def _findings(check: Check | SiteCheck, subject: Subject, answers: Iterable[Answer]) -> list[Finding]:
+    return [
+        Finding(
+            check=check.id,
+            subject=Subject(f"{subject}/{answer.part}") if answer.part else subject,
+            result=answer.result,
+            expected=cleaned(answer.expected),
+            seen=cleaned(answer.seen),
+            reason=cleaned(answer.reason),
+            do=cleaned(answer.do),
+            source=check.source,
+        )
+        for answer in answers
+    ]
+
+
+def _why_not(case: NodeCase, check: Check) -> str:
+    return check.not_applicable(case) if check.not_applicable is not None else ""
+
+
+# -- the verdict -------------------------------------------------------------------------------------------------------------
+
+
+def _verdict(gate: Gate, subject: Subject, findings: Sequence[Finding], case: NodeCase | SiteCase) -> GateVerdict:
+    waived = [_waived(finding, case.waivers, case.now) for finding in findings]
+    open_results = {finding.result for finding, by in zip(findings, waived, strict=True) if finding.result not in OK and by is None}
+    shown = tuple(finding if by is None else _with_waiver(finding, by) for finding, by in zip(findings, waived, strict=True))
+    return GateVerdict(gate=gate, subject=subject, colour=_colour(open_results, waived, bool(findings)), findings=shown)
+
+
+def _colour(open_results: set[Result], waived: Sequence[Waiver | None], any_finding: bool) -> Colour:
+    if Result.FAIL in open_results:
+        return Colour.RED
+    if open_results or not any_finding:
+        return Colour.UNDETERMINED
+    return Colour.WAIVED if any(waived) else Colour.GREEN
+
+
+def _waived(finding: Finding, waivers: Sequence[Waiver], now: Instant) -> Waiver | None:
+    """The waiver of exactly this check on exactly this subject that has not expired."""
+    if finding.result in OK:
+        return None
+    fits = (waiver for waiver in waivers if waiver.check == finding.check and waiver.subject == finding.subject and now < waiver.until)
+    return next(fits, None)
+
+
+def _with_waiver(finding: Finding, by: Waiver) -> Finding:
+    until = datetime.fromtimestamp(by.until, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    note = cleaned(f"waived by {by.by} until {until}: {by.reason}")
+    return replace(finding, reason=f"{finding.reason}; {note}" if finding.reason else note)
+
+
+def _citations(subject: Subject, looks: Iterable[Observation]) -> tuple[Cited, ...]:
+    known = (look for look in looks if look.digest is not None)
+    cited = (
+        Cited(subject=subject, kind=look.kind, witness=look.witness, digest=look.digest, seen_at=look.seen_at)
+        for look in known
+        if look.digest is not None
+    )
+    return tuple(sorted(cited, key=lambda cite: (cite.kind, cite.witness)))
+
+
+# -- due looks ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_premature(case: NodeCase, sight: Sight, witness: Witness) -> bool:
+    return witness is Witness.OUT_OF_BAND and sight.since_boot and boot_floor(case, witness) == 0.0
+
+
+def _due_age(case: NodeCase, sight: Sight, witness: Witness) -> float:
+    due = sight.max_age_s / 2
+    floor = boot_floor(case, witness) if sight.since_boot else 0.0
+    return min(due, max(case.now - floor, 0.0)) if floor else due

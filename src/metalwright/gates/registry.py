@@ -1,0 +1,14 @@
+"""Every check, in the order it is shown. A check that is not here is not run; one here without a failing test breaks the build."""
+
+from metalwright.gates import firmware, inventory, os
+from metalwright.gates.check import Check, SiteCheck
+
+CHECKS: tuple[Check, ...] = (*inventory.CHECKS, *firmware.CHECKS, *os.CHECKS)
+
+SITE_CHECKS: tuple[SiteCheck, ...] = ()
+
+
+def find_check(name: str) -> Check | SiteCheck | None:
+    """The check with that id."""
+    every: tuple[Check | SiteCheck, ...] = (*SITE_CHECKS, *CHECKS)
+    return next((check for check in every if check.id == name), None)

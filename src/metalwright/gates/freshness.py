@@ -11,6 +11,12 @@ from metalwright.model.observation import BODY_OF, BootSeen, HardwareSeen, Kind,
 CLOCK_SLACK_S = 60.0
 """A look this far in the future was stamped by a clock that is wrong: its age means nothing."""
 
+EVERYTHING = frozenset(("chassis", "documents"))
+"""Gaps behind which any part may hide: a chassis that could not be read, a sweep that was cut off."""
+
+ATTRIBUTES = frozenset(("serial", "model", "rate", "pcie", "memory", "memory_mib", "uuid", "part_number", "size", "numa_node", "health"))
+"""Last words of gaps inside one part: the part itself was seen."""
+
 WHO: dict[Witness, str] = {
     Witness.OUT_OF_BAND: "the BMC",
     Witness.RAM_DISK: "the RAM disk's agent",
@@ -119,9 +125,16 @@ def _gap(look: Observation, sight: Sight) -> Blocked | None:
 
 
 def _covers(gap: Gap, use: str) -> bool:
-    """A gap touches a use when one path lies inside the other; `*` stands for any index."""
-    pairs = zip(gap.what.split("/"), use.split("/"), strict=False)
-    return all(have == want or "*" in (have, want) for have, want in pairs)
+    """A gap touches a use when one path lies inside the other; `*` stands for any index.
+
+    `gpus` is touched by `gpus` and `gpus/3`, not by `gpus/3/serial`: who reads serials says so.
+    """
+    have, want = gap.what.split("/"), use.split("/")
+    if have[0] in EVERYTHING:
+        return True
+    if len(have) > len(want) and have[-1] in ATTRIBUTES:
+        return False
+    return all(one == other or "*" in (one, other) for one, other in zip(have, want, strict=False))
 
 
 def _wait_for(sight: Sight) -> str:

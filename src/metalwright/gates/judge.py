@@ -184,6 +184,6 @@ def _is_premature(case: NodeCase, sight: Sight, witness: Witness) -> bool:
 
 
 def _due_age(case: NodeCase, sight: Sight, witness: Witness) -> float:
-    due = sight.max_age_s / 2
-    floor = boot_floor(case, witness) if sight.since_boot else 0.0
-    return min(due, max(case.now - floor, 0.0)) if floor else due
+    look = case.seen(sight.kind, witness)
+    is_of_an_earlier_boot = sight.since_boot and look is not None and look.seen_at < boot_floor(case, witness)
+    return 0.0 if is_of_an_earlier_boot else sight.max_age_s / 2

@@ -1,0 +1,46 @@
+"""What survives a restart of the simulator: power and boot order per machine, in small files of the state folder."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalwright.model.hardware import BootTarget, PowerState
+
+
+@dataclass(slots=True)
+class Standing:
+    """The lasting state of one machine. `boots` counts starts, so that a boot id is never used twice."""
+
+    power: PowerState = PowerState.OFF
+    boot_target: BootTarget = BootTarget.NONE
+    boot_once: bool = False
+    boots: int = 0
+
+
+def load(path: Path) -> Standing:
+    """The stored state; a missing or unreadable file is a machine that was just delivered: off."""
+    try:
+        stored = json.loads(path.read_bytes())
+        return Standing(
+            power=PowerState(stored["power"]),
+            boot_target=BootTarget(stored["boot_target"]),
+            boot_once=bool(stored["boot_once"]),
+            boots=int(stored["boots"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return Standing()
+
+
+def save(path: Path, standing: Standing) -> None:
+    """Replaced as a whole, so that a killed simulator leaves the old state or the new one."""
+    state = {"power": standing.power, "boot_target": standing.boot_target, "boot_once": standing.boot_once, "boots": standing.boots}
+    write_whole(path, json.dumps(state).encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The file's content is the old one or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)

@@ -36,7 +36,7 @@ class WallClock:
         await asyncio.sleep(seconds)
 
 
-def node(bmc: str, serial: str = "", fingerprint: str | None = None) -> NodeSpec:
+def node(bmc: str, serial: str = "", fingerprint: str | None = None, uuid: str | None = None) -> NodeSpec:
     return NodeSpec(
         name=NodeName("n1"),
         rack=RackName("r1"),
@@ -46,6 +46,7 @@ def node(bmc: str, serial: str = "", fingerprint: str | None = None) -> NodeSpec
         bmc=bmc,
         boot_mac="02:00:00:00:00:01",
         bmc_fingerprint=fingerprint,
+        uuid=uuid,
     )
 
 

@@ -44,6 +44,7 @@ class PlainHost:
             "@odata.id": SYSTEM,
             "Id": "blue",
             "SerialNumber": self.serial,
+            "UUID": "B11DD4F2-BFDE-1000-02BC-5CFF35FBE6E9",
             "PowerState": self.power,
             "Boot": self.boot,
             "Actions": {"#ComputerSystem.Reset": action},

@@ -65,6 +65,27 @@ def test_another_machine_is_never_touched() -> None:
         assert (host.resets, host.patches) == ([], [])
 
 
+def test_a_uuid_counts_only_where_there_is_no_serial() -> None:
+    """A BMC without a serial is known by the spec's UUID; one with another serial is never, whatever its UUID says."""
+
+    async def run(serial: str, uuid: str) -> list[str]:
+        host = PlainHost(serial=serial)
+        async with bmc_of(host) as bmc:
+            driver = factory().open(node(bmc.url, "SN-1", uuid=uuid))
+            try:
+                await driver.act(SetPower(to="on"))
+            except MachineFault:
+                pass
+            finally:
+                await driver.close()
+            return host.resets
+
+    uuid = "b11dd4f2-bfde-1000-02bc-5cff35fbe6e9"
+    assert asyncio.run(run("N/A", uuid)) == ["On"]
+    assert asyncio.run(run("N/A", uuid.replace("b", "c"))) == []
+    assert asyncio.run(run("SN-2", uuid)) == []
+
+
 def test_serials_compare_without_case_and_padding() -> None:
     """A padded serial in other case is the same machine (Q52)."""
     host = PlainHost(serial="sn-1   ")

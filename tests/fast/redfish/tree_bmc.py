@@ -75,6 +75,8 @@ class TreeBmc:
     connections: int = 0
     open_now: int = 0
     most_open: int = 0
+    expand: str = ""
+    """How `$expand` is answered: `` (404, as a static tree does), `whole`, or `lossy` (a required property is missing, Q49)."""
     closes_after: int | None = None
     """Drop each connection, silently, after this many answers."""
 
@@ -126,7 +128,23 @@ class TreeBmc:
         basic = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         return asked.headers.get("x-auth-token") in self.sessions or asked.headers.get("authorization") == basic
 
+    def _expanded(self, path: str) -> Reply:
+        collection = self._document(path)
+        members = [dict(self._document(member["@odata.id"])) for member in collection.get("Members") or []]
+        if self.expand == "lossy":
+            for member in members:
+                member.pop("SerialNumber", None)
+                member.pop("Status", None)
+        return 200, {}, orjson.dumps({**collection, "Members": members})
+
+    def _document(self, path: str) -> Any:
+        body = self.tree.get(path.rstrip("/"), b'{"error": {"code": "Base.1.8.ResourceMissingAtURI"}}')
+        return orjson.loads(body) if isinstance(body, bytes) else body
+
     def _tree_reply(self, asked: Asked) -> Reply:
+        path, _, query = asked.path.partition("?")
+        if query.startswith("$expand=") and self.expand and path in self.tree:
+            return self._expanded(path)
         body = self.tree.get(asked.path.rstrip("/"))
         if body is None or asked.method != "GET":
             return error(404 if asked.method == "GET" else 405, "Base.1.8.ResourceMissingAtURI")

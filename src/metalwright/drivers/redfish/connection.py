@@ -82,13 +82,12 @@ class Connection(asyncio.Protocol):
             return
         self.was_silent = False
         self._received += len(data)
-        if not self._in_body and self._received > self._limits.header_bytes:
-            self._fail(malformed(self._where, f"headers larger than {self._limits.header_bytes} bytes"))
-            return
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(malformed(self._where, f"not an HTTP/1.1 response ({type(error).__name__})"))
+        if not self._in_body and self._received > self._limits.header_bytes:
+            self._fail(malformed(self._where, f"headers larger than {self._limits.header_bytes} bytes"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False

@@ -1,11 +1,13 @@
 """The Bmc port over Redfish: `read` for observations, `act` for changes, one session, closed on every way out."""
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from metalwright.drivers.redfish.boot import boot_seen, set_boot
 from metalwright.drivers.redfish.client import RedfishClient
 from metalwright.drivers.redfish.etags import EtagLadder
+from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.host import Host, HostFinder
 from metalwright.drivers.redfish.host_system import same_serial
@@ -21,15 +23,27 @@ from metalwright.model.spec import NodeSpec
 from metalwright.ports import BmcAction, Clock, SetBoot, SetPower
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How to read: the bounds, what is known of `$expand`, and whether each NVLink port's error counters are wanted too.
+
+    Counters cost one request per port (144 on a DGX H100).
+    """
+
+    bounds: Bounds = field(default_factory=Bounds)
+    expand: ExpandTrust = field(default_factory=ExpandTrust)
+    link_counters: bool = False
+
+
 class RedfishBmc:
     """One node's BMC. Reads and acts may overlap; together they use at most two connections."""
 
-    def __init__(self, node: NodeSpec, client: RedfishClient, clock: Clock, bounds: Bounds, *, link_counters: bool = False) -> None:
+    def __init__(self, node: NodeSpec, client: RedfishClient, clock: Clock, how: Reading) -> None:
         self._node = node
         self._client = client
         self._clock = clock
-        self._bounds = bounds
-        self._link_counters = link_counters
+        self._bounds = how.bounds
+        self._how = how
         self._finder = HostFinder(client, node.serial)
         self._ladder = EtagLadder()
 
@@ -74,11 +88,16 @@ class RedfishBmc:
     async def _right_host(self) -> Host:
         """The host, if its serial is the spec's: cables are swapped and addresses reassigned."""
         host = await self._finder.read()
-        if not same_serial(host.serial, self._node.serial):
-            seen = host.serial or "no serial"
-            hint = "is the BMC cable, its address or the serial in nodes.csv wrong? nothing was changed on this machine"
-            raise MachineFault(f"{self._node.bmc} shows {seen}, not {self._node.serial} of {self._node.name}", hint=hint)
-        return host
+        if same_serial(host.serial, self._node.serial) or self._is_same_uuid(host):
+            return host
+        seen = host.serial or "no serial"
+        hint = "is the BMC cable, its address or the serial in nodes.csv wrong? nothing was changed on this machine"
+        raise MachineFault(f"{self._node.bmc} shows {seen}, not {self._node.serial} of {self._node.name}", hint=hint)
+
+    def _is_same_uuid(self, host: Host) -> bool:
+        """For BMCs that show no serial at all (emulators, white boxes): the spec's UUID, if it gives one."""
+        seen, wanted = host.system.get("UUID"), self._node.uuid
+        return host.serial is None and bool(wanted) and isinstance(seen, str) and same_serial(seen, wanted or "")
 
     async def _look(self, kind: Kind) -> Body:
         match kind:
@@ -102,7 +121,7 @@ class RedfishBmc:
         )
 
     async def _read_hardware(self) -> HardwareSeen:
-        walk = Walk(self._client, self._bounds.limits, counters=self._link_counters)
+        walk = Walk(self._client, self._bounds.limits, self._how.expand, counters=self._how.link_counters)
         return HardwareSeen(facts=assemble(await walk.run(), self._node.serial))
 
     def _observed(self, kind: Kind, body: Body | None, failure: str = "", failure_class: str = "") -> Observation:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from metalwright.drivers.redfish.client import RedfishClient
-from metalwright.drivers.redfish.driver import RedfishBmc
+from metalwright.drivers.redfish.driver import Reading, RedfishBmc
 from metalwright.drivers.redfish.http_client import HttpClient, origin_of
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.session import NoSessionLog, Session, SessionLog
@@ -34,14 +34,13 @@ class RedfishFactory:
         self._pins = pins
         self._clock = clock
         self._sessions = sessions or NoSessionLog()
-        self._bounds = bounds or Bounds()
-        self._link_counters = link_counters
+        self._how = Reading(bounds=bounds or Bounds(), link_counters=link_counters)
 
     def open(self, node: NodeSpec) -> RedfishBmc:
         """A driver for this node's BMC; no connection yet. InputError when the node's BMC is no URL."""
         trust = CertificateTrust(str(origin_of(node.bmc)), self._pins, node.bmc_fingerprint)
-        client = make_client(node.bmc, self._credentials(node), trust, self._sessions, self._bounds)
-        return RedfishBmc(node, client, self._clock, self._bounds, link_counters=self._link_counters)
+        client = make_client(node.bmc, self._credentials(node), trust, self._sessions, self._how.bounds)
+        return RedfishBmc(node, client, self._clock, self._how)
 
 
 def make_client(bmc: str, account: Account | None, trust: CertificateTrust, sessions: SessionLog, bounds: Bounds) -> RedfishClient:

@@ -8,6 +8,7 @@ from typing import Any
 from metalwright.drivers.redfish.boot import override_of
 from metalwright.drivers.redfish.client import RedfishClient
 from metalwright.drivers.redfish.documents import Documents, identifier, inner, text_of
+from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.host import boot_of
 from metalwright.drivers.redfish.inventory.assemble import assemble
 from metalwright.drivers.redfish.inventory.sight import Sight, pcie_link, sight_of
@@ -30,7 +31,7 @@ class Inspection:
 async def inspect_bmc(client: RedfishClient, bounds: Bounds) -> Inspection:
     """Read everything, link error counters included. BmcFault or BmcUnavailable when the BMC itself cannot be read."""
     began = time.monotonic()
-    documents = await Walk(client, bounds.limits, counters=True).run()
+    documents = await Walk(client, bounds.limits, ExpandTrust(), counters=True).run()
     facts = assemble(documents)
     report = report_of(documents, facts)
     report["bmc"]["url"] = str(client.http.origin)

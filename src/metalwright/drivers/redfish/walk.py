@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from metalwright.drivers.redfish.client import Answer, RedfishClient
-from metalwright.drivers.redfish.documents import Documents, link_of
+from metalwright.drivers.redfish.documents import Documents, link_of, objects
+from metalwright.drivers.redfish.expand import ExpandTrust, expand_query, firmware_key, is_expanded, is_whole
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.limits import Limits
 from metalwright.drivers.redfish.routes import links
@@ -17,10 +18,13 @@ _NEXT = "Members@odata.nextLink"
 class Walk:
     """One walk from the service root. `run` gives the documents, with the unreadable ones and their reasons."""
 
-    def __init__(self, client: RedfishClient, limits: Limits, *, ports: bool = True, counters: bool = False) -> None:
+    def __init__(self, client: RedfishClient, limits: Limits, trust: ExpandTrust, *, ports: bool = True, counters: bool = False) -> None:
         self.documents = Documents()
         self._client = client
         self._limits = limits
+        self._trust = trust
+        self._expand: str | None = None
+        self._firmware = ""
         self._ports = ports
         self._counters = counters
         self._queue: deque[tuple[str, str]] = deque()
@@ -35,7 +39,10 @@ class Walk:
         root = await self._client.root()
         self.documents.found["/redfish/v1"] = root
         self._seen.add("/redfish/v1")
+        await self._learn_firmware(root)
         self._follow("/redfish/v1", "root", root)
+        if self._fault is not None:
+            raise self._fault
         async with asyncio.TaskGroup() as group:
             for _ in range(self._limits.connections):
                 group.create_task(self._work())
@@ -66,8 +73,25 @@ class Walk:
                 waiter.set_result(None)
         self._idle.clear()
 
+    async def _learn_firmware(self, root: Mapping[str, Any]) -> None:
+        """Whether and for which firmware `$expand` is worth a try: needs the first manager, which the inventory reads anyway."""
+        self._expand = expand_query(root)
+        managers = link_of(root.get("Managers"))
+        if self._expand is None or managers is None:
+            return
+        self._seen.add(managers)
+        await self._visit(managers, "list:manager")
+        first = next(iter(self.documents.pages.get(managers, ())), None)
+        if first is not None and first in self._seen:
+            self._queue.clear()
+            for path in self.documents.pages[managers]:
+                await self._visit(path, "manager")
+            self._firmware = firmware_key(root, self.documents.get(first))
+
     async def _visit(self, path: str, route: str) -> None:
         try:
+            if self._may_expand(path, route) and await self._visit_expanded(path, route):
+                return
             answer = await self._client.ask("GET", path)
         except BmcUnavailable as failure:
             self._fail(path, failure.message)
@@ -83,6 +107,40 @@ class Walk:
         else:
             self.documents.found[path] = answer.document
             self._follow(path, route, answer.document)
+
+    def _may_expand(self, path: str, route: str) -> bool:
+        """Later pages carry their own query; a firmware that is not known or has lied is read plainly."""
+        is_first_page = route.startswith("list:") and path not in self._page_of and "?" not in path
+        return is_first_page and bool(self._expand and self._firmware) and self._trust.is_trusted(self._firmware, route) is not False
+
+    async def _visit_expanded(self, path: str, route: str) -> bool:
+        """Read a collection with its members. False when that cannot be used: read it plainly instead."""
+        answer = await self._client.ask("GET", f"{path}{self._expand}")
+        members = [member for member in objects(answer.document.get("Members")) if is_expanded(member)] if answer.is_ok else []
+        if not answer.is_ok:
+            self._trust.learn(self._firmware, route, is_whole=answer.status not in (400, 404, 405, 501))
+            return False
+        if members and self._trust.is_trusted(self._firmware, route) is None:
+            await self._compare(route, members[0])
+        if members and not self._trust.is_trusted(self._firmware, route):
+            return False
+        for member in members:
+            self._take_member(member, route.removeprefix("list:"))
+        self._take_page(path, route, answer.document)
+        return True
+
+    async def _compare(self, route: str, member: Mapping[str, Any]) -> None:
+        path = link_of(member)
+        alone = await self._client.ask("GET", path) if path else None
+        if alone is not None and alone.is_ok:
+            self._trust.learn(self._firmware, route, is_whole=is_whole(member, alone.document))
+
+    def _take_member(self, member: Mapping[str, Any], route: str) -> None:
+        path = link_of(member)
+        if path is not None and path not in self._seen and len(self._seen) < self._limits.documents:
+            self._seen.add(path)
+            self.documents.found[path] = member
+            self._follow(path, route, member)
 
     def _fail(self, path: str, why: str) -> None:
         first_page = self._page_of.get(path)

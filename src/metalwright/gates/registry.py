@@ -1,11 +1,11 @@
 """Every check, in the order it is shown. A check that is not here is not run; one here without a failing test breaks the build."""
 
-from metalwright.gates import firmware, inventory, os
+from metalwright.gates import firmware, inventory, os, plan
 from metalwright.gates.check import Check, SiteCheck
 
 CHECKS: tuple[Check, ...] = (*inventory.CHECKS, *firmware.CHECKS, *os.CHECKS)
 
-SITE_CHECKS: tuple[SiteCheck, ...] = ()
+SITE_CHECKS: tuple[SiteCheck, ...] = plan.CHECKS
 
 
 def find_check(name: str) -> Check | SiteCheck | None:

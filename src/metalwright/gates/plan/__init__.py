@@ -1,0 +1,16 @@
+"""The `plan` gate: what must be decided before anything is powered on. It reads the spec, never the machines."""
+
+from metalwright.gates.plan import intent, people, purchase, racks, system
+
+CHECKS = (
+    intent.CAPACITY,
+    intent.OBJECTIVES,
+    people.OWNERS,
+    intent.ACCEPTANCE,
+    intent.RETIRE,
+    racks.POWER,
+    racks.COOLING,
+    racks.SPACE,
+    purchase.CHECK,
+    system.CHECK,
+)

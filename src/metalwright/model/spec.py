@@ -8,9 +8,36 @@ where the part is required.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated, Literal
 
 from metalwright.model.ids import NodeName, RackName
-from metalwright.model.units import Seconds, SecretRef
+from metalwright.model.units import (
+    AtLeastOne,
+    BmcUrl,
+    Bounds,
+    Count,
+    Form,
+    Kilowatts,
+    Label,
+    Mac,
+    Principal,
+    Seconds,
+    SecretRef,
+    Serial,
+    Url,
+    Words,
+)
+
+NodeLabel = Annotated[NodeName, Form(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "a host name label such as atlas01")]
+RackLabel = Annotated[RackName, Form(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a rack name such as r01")]
+WorkloadKind = Literal["training", "finetune", "inference", "batch"]
+Tenancy = Literal["single", "multi"]
+CoolingKind = Literal["air", "liquid", "hybrid"]
+Redundancy = Literal["N", "N+1", "2N"]
+FabricKind = Literal["infiniband", "ethernet", "nvlink"]
+PartKind = Literal["system", "gpu", "nvswitch", "nic", "drive", "cpu", "dimm", "psu"]
+ImageBuilder = Literal["mmdebstrap", "synthetic"]
+Dhcp = Literal["metalwright", "external", "none"]
 
 
 class Role(StrEnum):
@@ -43,16 +70,16 @@ class BootPath(StrEnum):
 class SiteIdentity:
     """`simulated` is fixed when the state folder is made: evidence of such a site is never real evidence."""
 
-    name: str
-    timezone: str = "UTC"
+    name: Label
+    timezone: Annotated[str, Form(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,2}", "a tz database name such as Europe/Zurich")] = "UTC"
     simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """A service objective; `at_least`/`at_most` are texts with a unit (`0.90`, `20min`)."""
+    """A service objective; `at_least` or `at_most`, one of them, is a text with a unit (`0.90`, `20min`)."""
 
-    name: str
+    name: Words
     over: Seconds
     workload: str | None = None
     at_least: str | None = None
@@ -63,17 +90,17 @@ class Objective:
 class Checkpoint:
     """Size and period of a training job's checkpoints."""
 
-    size_gib: int
+    size_gib: AtLeastOne
     every: Seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """One line of the workload mix. `kind`: training, finetune, inference or batch."""
+    """One line of the workload mix."""
 
-    name: str
-    kind: str
-    gpus: int
+    name: Words
+    kind: WorkloadKind
+    gpus: Count
     checkpoint: Checkpoint | None = None
     ttft_p99: str | None = None
 
@@ -83,51 +110,51 @@ class Capacity:
     """What the cluster is for. `residency` is a country or region code."""
 
     workloads: tuple[Workload, ...]
-    tenancy: str
-    residency: str
+    tenancy: Tenancy
+    residency: Annotated[str, Form(r"[A-Z]{2}(-[A-Z0-9]{1,3})?", "a country or region code such as CH, EU or US-CA")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
     """One power feed of a rack, usable kW after derating."""
 
-    name: str
-    kw: float
+    name: Words
+    kw: Kilowatts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooling:
-    """`kind`: air, liquid or hybrid; usable kW of heat removal."""
+    """How the rack's heat leaves it, and how much of it: usable kW."""
 
-    kind: str
-    kw: float
+    kind: CoolingKind
+    kw: Kilowatts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackSpec:
-    """A rack with its power and cooling budget. `redundancy`: N, N+1 or 2N."""
+    """A rack with its power and cooling budget. `units` is its height; unit 1 is the lowest."""
 
-    name: RackName
+    name: RackLabel
     feeds: tuple[Feed, ...]
     cooling: Cooling
-    redundancy: str = "N+1"
-    units: int = 48
+    redundancy: Redundancy = "N+1"
+    units: Annotated[int, Bounds(1, 100)] = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NicSpec:
     """The RDMA NICs of a profile: count and rate of each."""
 
-    count: int
-    rate_gbps: int
+    count: Count
+    rate_gbps: AtLeastOne
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NvmeSpec:
     """The NVMe drives of a profile: count and size of each (decimal TB as labelled)."""
 
-    count: int
-    each_tb: float
+    count: Count
+    each_tb: Annotated[float, Bounds(0.0001, 1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,14 +164,15 @@ class ProfileSpec:
     A number given here wins over the library's and shows in the evidence as an override.
     """
 
-    base: str
-    cpus: int | None = None
-    memory_gib: int | None = None
-    gpus: int | None = None
-    host_pcie_generation: int | None = None
+    base: Words
+    cpus: Count | None = None
+    memory_gib: AtLeastOne | None = None
+    gpus: Count | None = None
+    host_pcie_generation: Annotated[int, Bounds(1, 7)] | None = None
+    """The slower side decides the link: a generation-4 host holds a generation-5 GPU at 4."""
     nics: NicSpec | None = None
     nvme: NvmeSpec | None = None
-    max_watts: int | None = None
+    max_watts: AtLeastOne | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,81 +208,83 @@ class HardwareProfile:
 class NodeSpec:
     """One server. `serial` is the system serial of the label and of the purchase list."""
 
-    name: NodeName
+    name: NodeLabel
     rack: RackName
-    unit: int
-    profile: str
-    serial: str
-    bmc: str
+    unit: Annotated[int, Bounds(1, 100)]
+    """Lowest rack unit the server occupies."""
+    profile: Words
+    serial: Serial
+    bmc: Annotated[str, BmcUrl()]
     """URL of the BMC's Redfish service, `https://10.20.0.11`."""
-    boot_mac: str
-    bmc_fingerprint: str | None = None
+    boot_mac: Mac
+    bmc_fingerprint: Annotated[str, Form(r"sha256:[0-9a-f]{64}", "sha256: and 64 lower-case hex digits")] | None = None
     """`sha256:<hex>` of the BMC's certificate, if known before the first contact."""
-    uuid: str | None = None
+    uuid: Annotated[str, Form(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "a UUID")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurchaseLine:
     """One line of the vendor's packing list. A serial at `quantity` 1; parts inside a node name it in `node_serial`."""
 
-    part: str
-    serial: str | None = None
-    quantity: int = 1
-    node_serial: str | None = None
-    kind: str | None = None
-    """`system`, `gpu`, `nvswitch`, `nic`, `drive`, `cpu`, `dimm`, `psu` or None when the list does not say."""
+    part: Words
+    serial: Serial | None = None
+    quantity: AtLeastOne = 1
+    node_serial: Serial | None = None
+    kind: PartKind | None = None
+    """None when the list does not say."""
     line: int = 0
+    """Line of the packing list, from 1; no part of the spec's digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CableSpec:
     """One cable between two ports. Both ends are required."""
 
-    label: str
-    a_device: str
-    a_port: str
-    b_device: str
-    b_port: str
-    fabric: str
-    length_m: float | None = None
+    label: Words
+    a_device: Words
+    a_port: Words
+    b_device: Words
+    b_port: Words
+    fabric: Words
+    length_m: Annotated[float, Bounds(0.05, 10_000)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FabricSpec:
-    """`kind`: infiniband, ethernet or nvlink."""
+    """One network: its kind, the rate of a port, and how it is built. `rails`: leaf groups, one per NIC position."""
 
-    name: str
-    kind: str
-    rate_gbps: int | None = None
+    name: Label
+    kind: FabricKind
+    rate_gbps: AtLeastOne | None = None
     lossless: str | None = None
     subnet: str | None = None
-    tiers: int | None = None
-    rails: int | None = None
+    tiers: Annotated[int, Bounds(1, 4)] | None = None
+    rails: Annotated[int, Bounds(1, 64)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirmwareLine:
     """Wanted version of one component on the nodes of a profile; `component` matches Redfish FirmwareInventory ids."""
 
-    profile: str
-    component: str
-    version: str
+    profile: Words
+    component: Words
+    version: Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScratchSpec:
     """The data disks. `stripe`: which drives are striped (RAID 0)."""
 
-    stripe: str
-    filesystem: str
-    mount: str
+    stripe: Words
+    filesystem: Literal["xfs", "ext4"]
+    mount: Annotated[str, Form(r"/[A-Za-z0-9._/-]{1,200}", "an absolute path such as /scratch")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskLayout:
     """`system`: serial pattern rule of the boot disk: `smallest-nvme`, `nvme:<slot>` or `serial:<serial>`."""
 
-    system: str = "smallest-nvme"
+    system: Annotated[str, Form(r"smallest-nvme|nvme:\S+|serial:\S+", "smallest-nvme, nvme:<slot> or serial:<serial>")] = "smallest-nvme"
     mirror: tuple[str, ...] = ()
     scratch: ScratchSpec | None = None
 
@@ -263,14 +293,14 @@ class DiskLayout:
 class ImageRecipe:
     """How an image is built. `builder`: mmdebstrap (a real system) or synthetic (seeded bytes for a simulated site)."""
 
-    name: str
-    version: str
-    builder: str
+    name: Label
+    version: Annotated[str, Form(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}", "a version such as 2026.11")]
+    builder: ImageBuilder
     suite: str = "bookworm"
     packages: tuple[str, ...] = ()
     kernel_command_line: str = ""
-    size_mib: int = 1024
-    frame_mib: int = 4
+    size_mib: AtLeastOne = 1024
+    frame_mib: Annotated[int, Bounds(1, 256)] = 4
     seed: int = 0
 
 
@@ -278,7 +308,7 @@ class ImageRecipe:
 class SystemSpec:
     """What runs on a node after provision. `image` is `name@version` of a built image in `images/`."""
 
-    image: str
+    image: Annotated[str, Form(r"[^@\s]+@[^@\s]+", "name@version such as trainer@2026.11")]
     boot: BootPath = BootPath.UEFI_HTTP
     disks: DiskLayout = field(default_factory=DiskLayout)
     bios: Mapping[str, str] = field(default_factory=dict)
@@ -289,9 +319,9 @@ class SystemSpec:
 class NetbootSpec:
     """Where nodes reach the endpoints. `dhcp`: `metalwright` (own dnsmasq), `external`, or `none` (simulated site)."""
 
-    boot_url: str = "http://127.0.0.1:8480"
-    agent_url: str = "https://127.0.0.1:8443"
-    dhcp: str = "none"
+    boot_url: Url = "http://127.0.0.1:8480"
+    agent_url: Url = "https://127.0.0.1:8443"
+    dhcp: Dhcp = "none"
     interface: str | None = None
     range_start: str | None = None
     range_end: str | None = None
@@ -299,9 +329,9 @@ class NetbootSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSpec:
-    """`kind`: slurm or kubernetes."""
+    """Who gives nodes to jobs."""
 
-    kind: str
+    kind: Literal["slurm", "kubernetes"]
     partition: str | None = None
     controller: str | None = None
 
@@ -310,7 +340,7 @@ class SchedulerSpec:
 class AcceptanceSpec:
     """The acceptance list: which suite, how long the soak, which checks the plan waived beforehand."""
 
-    use: str
+    use: Words
     soak: Seconds
     waived_in_plan: tuple[str, ...] = ()
 
@@ -334,16 +364,16 @@ class Secrets:
 class RetireData:
     """One data location and what becomes of it: destroy, move or keep."""
 
-    where: str
-    then: str
+    where: Words
+    then: Literal["destroy", "move", "keep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetirePolicy:
-    """How things leave. `media`: clear, purge or destroy (NIST SP 800-88r2)."""
+    """How things leave. `media` in the words of NIST SP 800-88r2."""
 
-    media: str
-    keys: str | None = None
+    media: Literal["clear", "purge", "destroy"]
+    keys: SecretRef | None = None
     data: tuple[RetireData, ...] = ()
 
 
@@ -357,7 +387,7 @@ class SiteSpec:
     profiles: Mapping[str, ProfileSpec]
     nodes: tuple[NodeSpec, ...]
     secrets: Secrets
-    responsible: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
+    responsible: Mapping[Role, tuple[Principal, ...]] = field(default_factory=dict)
     depth: Mapping[str, Depth] = field(default_factory=dict)
     objectives: tuple[Objective, ...] = ()
     capacity: Capacity | None = None

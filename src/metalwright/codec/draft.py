@@ -1,0 +1,46 @@
+"""What could be read of a spec so far: the parts that fit, where each stands, and every name that was meant, even of broken parts.
+
+A name counts although its block is broken, so that one mistake is not told again by everything that refers to it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from metalwright.codec.notebook import SpecPath
+from metalwright.model.spec import SiteSpec
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Draft:
+    """`values`: whole fields of SiteSpec. `items`: entries of its lists and mappings, with their paths."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    items: dict[str, list[tuple[SpecPath, Any]]] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+
+    def each(self, key: str, shape: type[T]) -> Iterator[tuple[SpecPath, T]]:
+        """The good entries of a list."""
+        return ((path, item) for path, item in self.items.get(key, ()) if isinstance(item, shape))
+
+    def value(self, key: str, shape: type[T]) -> T | None:
+        """A whole field, if it fits."""
+        found = self.values.get(key)
+        return found if isinstance(found, shape) else None
+
+    def named(self, key: str) -> set[str]:
+        """Names of the entries of a list or mapping, broken ones included."""
+        return self.names.get(key, set())
+
+    def remember(self, key: str, raw: Any) -> None:
+        """Note the name of an entry before it is judged; images are known by `name@version`."""
+        if isinstance(raw, Mapping) and "name" in raw:
+            name = f"{raw['name']}@{raw.get('version')}" if key == "images" else str(raw["name"])
+            self.names.setdefault(key, set()).add(name)
+
+    def spec(self) -> SiteSpec:
+        """The spec, once nothing is wrong."""
+        lists = {key: tuple(item for _, item in items) for key, items in self.items.items() if key != "profiles"}
+        return SiteSpec(**(self.values | lists))

@@ -1,0 +1,1 @@
+"""Templates of `metalwright init`: `$words` are filled in by `codec.scaffold`."""

@@ -1,6 +1,7 @@
 """`RequestStore`: what people asked. Rows are only ever appended; turns read them."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import RowMapping, bindparam, select, update
@@ -16,6 +17,7 @@ from metalwright.store.tables import requests, subjects
 WAIVE = "waive"
 WAIVER_KEYS = ("check", "until", "by", "reason")
 """Body of a `waive` request, written after its signature was verified; `until` in seconds since 1970."""
+_WAIVER_HINT = f"its body needs {', '.join(WAIVER_KEYS)}, with until in seconds since 1970"
 
 _ASK = requests.insert().returning(requests.c.id)
 _AFTER = select(requests).where(requests.c.id > bindparam("after")).order_by(requests.c.id)
@@ -62,7 +64,9 @@ def _request_of(row: RowMapping) -> Request:
 def _waiver(subject: Subject, body: Mapping[str, str]) -> Waiver:
     try:
         check, until, by, reason = (body[key] for key in WAIVER_KEYS)
-        return Waiver(check=check, subject=subject, until=float(until), by=by, reason=reason)
+        end = float(until)
     except (KeyError, ValueError) as error:
-        hint = f"its body needs {', '.join(WAIVER_KEYS)}, with until in seconds since 1970"
-        raise InputError(f"not a waiver: {error}", hint=hint) from error
+        raise InputError(f"not a waiver: {error}", hint=_WAIVER_HINT) from error
+    if not math.isfinite(end):
+        raise InputError("not a waiver: it has no end", hint=_WAIVER_HINT)
+    return Waiver(check=check, subject=subject, until=end, by=by, reason=reason)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import bindparam, select
 
-from metalwright.model.ids import OrderNumber, Subject
+from metalwright.model.ids import Digest, OrderNumber, Subject
 from metalwright.model.judgement import Gate, GateVerdict
 from metalwright.model.work import Operation, WorkOrder
 from metalwright.ports import BoardRow, NodeRows
 from metalwright.store import rows
 from metalwright.store.loading import load_nodes
 from metalwright.store.part import Part
-from metalwright.store.tables import operations, orders, subjects, verdicts
+from metalwright.store.tables import bodies, operations, orders, subjects, verdicts
 
 _SUBJECTS = select(subjects).where(subjects.c.is_active).order_by(subjects.c.subject)
 _COLOURS = select(verdicts.c.subject, verdicts.c.gate, verdicts.c.colour, verdicts.c.red)
@@ -24,6 +24,7 @@ _OPERATIONS = (
 )
 _VERDICTS = select(verdicts.c.body).where(verdicts.c.subject == bindparam("about"))
 _ORDERS = select(orders).where(orders.c.subject == bindparam("about")).order_by(orders.c.number)
+_BODY = select(bodies.c.body).where(bodies.c.digest == bindparam("digest"))
 GATE_ORDER = {gate.value: place for place, gate in enumerate(Gate)}
 
 
@@ -68,3 +69,8 @@ class Views(Part):
         async with self._database.read() as connection:
             found = (await connection.execute(_ORDERS, {"about": subject})).mappings().all()
         return [rows.order_of(row, self._remembered.orders) for row in found]
+
+    async def body(self, digest: Digest) -> bytes | None:
+        async with self._database.read() as connection:
+            found = (await connection.execute(_BODY, {"digest": digest})).scalar_one_or_none()
+        return None if found is None else bytes(found)

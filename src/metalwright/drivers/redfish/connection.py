@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
             raise refused(self._where, "the connection is closed or busy")
         self._begin_response()
         self._waiter = waiter = self._loop.create_future()
-        alarm = self._loop.call_later(timeout_s, self._fail, timed_out(self._where, timeout_s))
+        alarm = self._loop.call_later(timeout_s, self._time_out, timeout_s)
         self._transport.write(request)
         try:
             response: Response = await waiter
@@ -162,6 +162,9 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(failure)
         self.abort()
+
+    def _time_out(self, timeout_s: float) -> None:
+        self._fail(timed_out(self._where, timeout_s))
 
     def _fail_body(self) -> None:
         self._fail(malformed(self._where, f"body larger than {self._limits.body_bytes} bytes"))

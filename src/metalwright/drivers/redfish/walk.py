@@ -18,7 +18,10 @@ _NEXT = "Members@odata.nextLink"
 class Walk:
     """One walk from the service root. `run` gives the documents, with the unreadable ones and their reasons."""
 
-    def __init__(self, client: RedfishClient, limits: Limits, trust: ExpandTrust, *, ports: bool = True, counters: bool = False) -> None:
+    def __init__(
+        self, client: RedfishClient, limits: Limits, trust: ExpandTrust | None, *, ports: bool = True, counters: bool = False
+    ) -> None:
+        """`trust` None: never `$expand`. `ports` and `counters`: NVLink ports, and the error counters of each."""
         self.documents = Documents()
         self._client = client
         self._limits = limits
@@ -75,7 +78,7 @@ class Walk:
 
     async def _learn_firmware(self, root: Mapping[str, Any]) -> None:
         """Whether and for which firmware `$expand` is worth a try: needs the first manager, which the inventory reads anyway."""
-        self._expand = expand_query(root)
+        self._expand = None if self._trust is None else expand_query(root)
         managers = link_of(root.get("Managers"))
         if self._expand is None or managers is None:
             return
@@ -111,18 +114,25 @@ class Walk:
     def _may_expand(self, path: str, route: str) -> bool:
         """Later pages carry their own query; a firmware that is not known or has lied is read plainly."""
         is_first_page = route.startswith("list:") and path not in self._page_of and "?" not in path
-        return is_first_page and bool(self._expand and self._firmware) and self._trust.is_trusted(self._firmware, route) is not False
+        return is_first_page and bool(self._expand and self._firmware) and self._trusted(route) is not False
+
+    def _trusted(self, route: str) -> bool | None:
+        return False if self._trust is None else self._trust.is_trusted(self._firmware, route)
+
+    def _learn(self, route: str, *, is_whole: bool) -> None:
+        if self._trust is not None:
+            self._trust.learn(self._firmware, route, is_whole)
 
     async def _visit_expanded(self, path: str, route: str) -> bool:
         """Read a collection with its members. False when that cannot be used: read it plainly instead."""
         answer = await self._client.ask("GET", f"{path}{self._expand}")
         members = [member for member in objects(answer.document.get("Members")) if is_expanded(member)] if answer.is_ok else []
         if not answer.is_ok:
-            self._trust.learn(self._firmware, route, is_whole=answer.status not in (400, 404, 405, 501))
+            self._learn(route, is_whole=answer.status not in (400, 404, 405, 501))
             return False
-        if members and self._trust.is_trusted(self._firmware, route) is None:
+        if members and self._trusted(route) is None:
             await self._compare(route, members[0])
-        if members and not self._trust.is_trusted(self._firmware, route):
+        if members and not self._trusted(route):
             return False
         for member in members:
             self._take_member(member, route.removeprefix("list:"))
@@ -133,7 +143,7 @@ class Walk:
         path = link_of(member)
         alone = await self._client.ask("GET", path) if path else None
         if alone is not None and alone.is_ok:
-            self._trust.learn(self._firmware, route, is_whole=is_whole(member, alone.document))
+            self._learn(route, is_whole=is_whole(member, alone.document))
 
     def _take_member(self, member: Mapping[str, Any], route: str) -> None:
         path = link_of(member)

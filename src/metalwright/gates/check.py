@@ -68,6 +68,8 @@ class Check:
     """A contradiction among the looks that are there counts even while others are missing (wrong machine, stolen boot)."""
     thresholds: tuple[str, ...] = ()
     """Names in `data/thresholds.yaml`."""
+    profile: tuple[str, ...] = ()
+    """Numbers of the hardware profile that it compares with."""
 
     @property
     def needs(self) -> tuple[Need, ...]:

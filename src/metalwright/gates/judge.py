@@ -13,6 +13,7 @@ from metalwright.gates.check import Answer, Check, Sight, SiteCheck
 from metalwright.gates.freshness import Blocked, boot_floor, usable_look
 from metalwright.gates.registry import CHECKS, SITE_CHECKS
 from metalwright.model.case import NodeCase, SiteCase, Waiver
+from metalwright.model.errors import InvariantError
 from metalwright.model.ids import Instant, Subject, node_subject
 from metalwright.model.judgement import Cited, Colour, Finding, Gate, GateVerdict, Result
 from metalwright.model.observation import Kind, Need, Observation, Witness
@@ -37,6 +38,17 @@ def judge_site(case: SiteCase) -> GateVerdict:
     subject = site_subject(case)
     findings = [finding for check in SITE_CHECKS for finding in _findings(check, subject, _site_answers(case, check))]
     return _verdict(Gate.PLAN, subject, findings, case)
+
+
+def judge_check(case: NodeCase | SiteCase, check: Check | SiteCheck) -> tuple[Finding, ...]:
+    """The findings of one check alone, waivers noted: what `explain` shows."""
+    if isinstance(case, NodeCase) and isinstance(check, Check):
+        findings = _findings(check, node_subject(case.node.name), _node_answers(case, check, *_looks(case, check)))
+    elif isinstance(case, SiteCase) and isinstance(check, SiteCheck):
+        findings = _findings(check, site_subject(case), _site_answers(case, check))
+    else:
+        raise InvariantError(f"{check.id} is not a check of a {type(case).__name__}")
+    return _verdict(check.gate, Subject(""), findings, case).findings
 
 
 def needs_of(gate: Gate, case: NodeCase) -> tuple[Need, ...]:

@@ -7,8 +7,9 @@ CHECKS: tuple[Check, ...] = (*inventory.CHECKS, *firmware.CHECKS, *os.CHECKS)
 
 SITE_CHECKS: tuple[SiteCheck, ...] = plan.CHECKS
 
+ALL_CHECKS: tuple[Check | SiteCheck, ...] = (*SITE_CHECKS, *CHECKS)
+
 
 def find_check(name: str) -> Check | SiteCheck | None:
     """The check with that id."""
-    every: tuple[Check | SiteCheck, ...] = (*SITE_CHECKS, *CHECKS)
-    return next((check for check in every if check.id == name), None)
+    return next((check for check in ALL_CHECKS if check.id == name), None)

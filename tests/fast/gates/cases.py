@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from metalwright.model.case import NodeCase, SiteCase, Waiver
@@ -238,7 +239,7 @@ LOOKS: Mapping[tuple[Kind, Witness], tuple[Body, float]] = {
 
 def look(kind: Kind, witness: Witness, body: Body | None, age_s: float = 10, **more: Any) -> Observation:
     """One observation of the node, `age_s` before NOW."""
-    digest = Digest("sha256:" + f"{hash((kind, witness)) & (2**64 - 1):064x}") if body is not None else None
+    digest = Digest("sha256:" + sha256(f"{kind} {witness} {body}".encode()).hexdigest()) if body is not None else None
     subject = node_subject(NODE.name)
     return Observation(subject=subject, kind=kind, witness=witness, seen_at=NOW - age_s, body=body, digest=digest, **more)
 

@@ -123,6 +123,7 @@ GPUS = Check(
     source=f"{PROFILE}; threshold gpu.memory-floor",
     sights=(bmc("gpus", "gpus/*/serial", "gpus/*/model"), agent()),
     judge=judge_gpus,
+    profile=("gpus", "gpu_model", "gpu_memory_mib"),
     not_applicable=without("gpus", "GPUs"),
     thresholds=("gpu.memory-floor",),
 )
@@ -135,6 +136,7 @@ PCIE = Check(
     source=f"{PROFILE}; Redfish Processor.SystemInterface.PCIe (MaxPCIeType, MaxLanes)",
     sights=(bmc("gpus", "gpus/*/pcie"),),
     judge=judge_pcie,
+    profile=("gpu_pcie_generation", "gpu_pcie_width"),
     not_applicable=without("gpus", "GPUs"),
 )
 NVSWITCHES = Check(
@@ -146,5 +148,6 @@ NVSWITCHES = Check(
     source=PROFILE,
     sights=(bmc("nvswitches"),),
     judge=judge_nvswitches,
+    profile=("nvswitches",),
     not_applicable=without("nvswitches", "NVSwitches"),
 )

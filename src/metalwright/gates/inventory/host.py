@@ -93,6 +93,7 @@ CPUS = Check(
     source=PROFILE,
     sights=(bmc("cpus"), agent("cpus")),
     judge=judge_cpus,
+    profile=("cpus",),
 )
 MEMORY = Check(
     id=CheckId("inventory.memory"),
@@ -103,6 +104,7 @@ MEMORY = Check(
     source=f"{PROFILE}; threshold memory.floor",
     sights=(bmc("memory", "memory_mib", "dimms"),),
     judge=judge_memory,
+    profile=("memory_gib",),
     thresholds=("memory.floor",),
 )
 NICS = Check(
@@ -114,6 +116,7 @@ NICS = Check(
     source=PROFILE,
     sights=(agent("nics"),),
     judge=judge_nics,
+    profile=("nics", "nic_rate_gbps"),
 )
 DRIVES = Check(
     id=CheckId("inventory.drives"),
@@ -124,5 +127,6 @@ DRIVES = Check(
     source=f"{PROFILE}; threshold drive.size-floor",
     sights=(agent("drives"),),
     judge=judge_drives,
+    profile=("nvme", "nvme_each_tb"),
     thresholds=("drive.size-floor",),
 )

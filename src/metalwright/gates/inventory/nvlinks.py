@@ -71,6 +71,7 @@ CHECK = Check(
     source=f"{PROFILE}; Redfish Port (LinkStatus, CurrentSpeedGbps, ConnectedSwitchPorts); threshold nvlink.speed-tolerance",
     sights=(bmc("gpus", "nvlinks", "nvswitches"),),
     judge=judge,
+    profile=("nvlinks_per_gpu", "nvlink_gbps"),
     not_applicable=without("nvlinks_per_gpu", "NVLinks"),
     thresholds=("nvlink.speed-tolerance",),
 )

@@ -36,7 +36,9 @@ class PartReader:
             return self.draft
         self._keys(tree.value)
         for key, value in tree.value.items():
-            if key in IN_FILES and not isinstance(value, list):
+            if value is None and key in keys_of(SiteSpec):
+                self.book.blame((key,), "is empty", f"write the value of {key}, or remove the key")
+            elif key in IN_FILES and not isinstance(value, list):
                 self._file_part(key, value, tree)
             elif key in LISTS:
                 self._list(key, value, tree)
@@ -58,7 +60,7 @@ class PartReader:
 
     def _list(self, key: str, value: Plain, tree: YamlTree) -> None:
         if not isinstance(value, list):
-            self.book.blame((key,), "is empty" if value is None else "expected a list", "start each entry with a hyphen")
+            self.book.blame((key,), "expected a list", "start each entry with a hyphen")
             return
         self._items(key, enumerate(value), tree)
 

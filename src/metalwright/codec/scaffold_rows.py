@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from metalwright.codec.scaffold_kinds import ScaffoldKind
 
-_MOST_NODES = 20_000
-"""Loopback has room for more; a site of this tool is a cell, and cells are smaller."""
 ALPHABET = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -36,8 +34,8 @@ class PartRow:
 
 def node_rows(kind: ScaffoldKind, site: str, count: int) -> list[NodeRow]:
     """`count` servers, racked from the bottom. ValueError when the count is not between 1 and the most."""
-    if not 1 <= count <= _MOST_NODES:
-        raise ValueError(f"a scaffold has 1 to {_MOST_NODES:,} nodes, not {count}")
+    if not 1 <= count <= kind.most_nodes:
+        raise ValueError(f"the scaffold {kind.name} has 1 to {kind.most_nodes:,} nodes, not {count:,}")
     digits = max(2, len(str(count)))
     return [_node_row(kind, site, index, digits) for index in range(count)]
 

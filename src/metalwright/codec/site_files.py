@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,11 @@ class SiteFiles:
         """The file as messages call it: under the folder's name as given."""
         return str(self.folder / name)
 
-    def read(self, name: str, limit: int) -> bytes:
-        """All bytes of a file; FileRefused when it is missing, outside, not a regular file, empty or over `limit` bytes."""
+    def read(self, name: str, limit: int, check: Callable[[str, os.stat_result], None] | None = None) -> bytes:
+        """All bytes of a file; FileRefused when it is missing, outside, not a regular file, empty or over `limit` bytes.
+
+        `check` may refuse by the facts of the very file that is then read.
+        """
         self._refuse_outside(name)
         try:
             handle = os.open(self.folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -41,7 +45,10 @@ class SiteFiles:
                 f"{name}: {_reason(error)}", "check the name and the permissions; names are relative to the site folder"
             ) from error
         with os.fdopen(handle, "rb") as file:
-            _refuse_unless_regular(name, os.fstat(file.fileno()), limit)
+            facts = os.fstat(file.fileno())
+            _refuse_unless_regular(name, facts, limit)
+            if check is not None:
+                check(name, facts)
             try:
                 data = file.read(limit + 1)
             except OSError as error:

@@ -53,7 +53,7 @@ def read_csv(files: SiteFiles, name: str) -> Table:
     lines = _records(name, text)
     if not lines:
         raise FileRefused(f"{name} has no header", "the first line names the columns")
-    return make_table(lines[0], lines[1:])
+    return make_table(lines[0], lines[1:], is_plain=_is_plain(text))
 
 
 def _records(name: str, text: str) -> list[Row]:
@@ -76,22 +76,30 @@ def _records(name: str, text: str) -> list[Row]:
     return found
 
 
-def make_table(header: Row, rows: Sequence[Row]) -> Table:
+_SUSPICIOUS = re.compile(r"(?:^|[,;\t\"\n])[ \t]*[=@+-]|[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]|\"[^\"\n]*\n|[^\n]{1000}")
+
+
+def _is_plain(text: str) -> bool:
+    """One look at the whole text that spares a look at each of 100,000 cells; a false alarm only costs time."""
+    return _SUSPICIOUS.search(text) is None
+
+
+def make_table(header: Row, rows: Sequence[Row], *, is_plain: bool = False) -> Table:
     """Cells stripped and checked: formulas and control characters are told and emptied, too many cells in a row too."""
     names = tuple(cell.strip() for cell in header.cells)[:MOST_COLUMNS]
     problems: list[CellProblem] = []
     for name in sorted({name for name in names if name and names.count(name) > 1}):
         problems.append(CellProblem(line=header.line, column=name, message=f"column {name} twice", hint="rename one of them"))
-    clean = tuple(_clean(row, names, problems) for row in rows)
+    clean = tuple(_clean(row, names, problems, is_plain) for row in rows)
     return Table(header_line=header.line, header=names, rows=clean, problems=tuple(problems))
 
 
-def _clean(row: Row, names: tuple[str, ...], problems: list[CellProblem]) -> Row:
+def _clean(row: Row, names: tuple[str, ...], problems: list[CellProblem], is_plain: bool) -> Row:
     cells = [cell.strip() for cell in row.cells]
     if len(cells) > len(names) and any(cells[len(names) :]):
         message, hint = f"{len(cells)} cells under {len(names)} columns", "quote a cell that holds the separator"
         problems.append(CellProblem(line=row.line, column="", message=message, hint=hint))
-    if not _needs_look(cells):
+    if is_plain:
         return Row(line=row.line, cells=cells)
     for place, cell in enumerate(cells[: len(names)]):
         message, hint = _bad(cell)
@@ -99,11 +107,6 @@ def _clean(row: Row, names: tuple[str, ...], problems: list[CellProblem]) -> Row
             problems.append(CellProblem(line=row.line, column=names[place], message=message, hint=hint))
             cells[place] = ""
     return Row(line=row.line, cells=cells)
-
-
-def _needs_look(cells: Sequence[str]) -> bool:
-    joined = "".join(cells)
-    return len(joined) > MOST_CELL or not joined.isprintable() or any(cell[:1] in _LEADING for cell in cells if cell)
 
 
 _LEADING = frozenset("=@+-")

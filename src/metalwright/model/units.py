@@ -53,7 +53,7 @@ Url = Annotated[str, Form(r"https?://[A-Za-z0-9.:\[\]-]{1,253}(/[^\s]*)?", "a UR
 Words = Annotated[str, Form(r"\S(.*\S)?", "text that is not empty")]
 Label = Annotated[str, Form(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "a host name label: lower-case letters, digits and hyphens")]
 """Names of nodes, racks, sites, profiles and fabrics: they become host names, file names and subjects of evidence."""
-Principal = Annotated[str, Form(r"[^\s,*!\"]{1,128}", "one principal of keys/allowed_signers, such as ops-lead@example.org")]
+Principal = Annotated[str, Form(r"[^\s,*!\x22]{1,128}", "one principal of keys/allowed_signers, such as ops-lead@example.org")]
 Count = Annotated[int, Bounds(0, 100_000)]
 AtLeastOne = Annotated[int, Bounds(1, 1_000_000)]
 Kilowatts = Annotated[float, Bounds(0.001, 10_000)]

@@ -71,6 +71,10 @@ class Check:
     profile: tuple[str, ...] = ()
     """Numbers of the hardware profile that it compares with."""
 
+    def why_not(self, case: NodeCase) -> str:
+        """Why it does not apply to this node; empty when it does."""
+        return self.not_applicable(case) if self.not_applicable is not None else ""
+
     @property
     def needs(self) -> tuple[Need, ...]:
         """The looks it rests on."""

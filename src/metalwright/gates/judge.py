@@ -9,14 +9,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from metalwright.gates.answers import cleaned, not_applicable, undetermined
-from metalwright.gates.check import Answer, Check, Sight, SiteCheck
-from metalwright.gates.freshness import Blocked, boot_floor, usable_look
-from metalwright.gates.registry import CHECKS, SITE_CHECKS
+from metalwright.gates.check import Answer, Check, SiteCheck
+from metalwright.gates.due import needs_of
+from metalwright.gates.freshness import Blocked, usable_look
+from metalwright.gates.registry import SITE_CHECKS, checks_of
 from metalwright.model.case import NodeCase, SiteCase, Waiver
 from metalwright.model.errors import InvariantError
 from metalwright.model.ids import Instant, Subject, node_subject
 from metalwright.model.judgement import Cited, Colour, Finding, Gate, GateVerdict, Result
-from metalwright.model.observation import Kind, Need, Observation, Witness
+from metalwright.model.observation import Kind, Observation, Witness
+
+__all__ = ["judge_check", "judge_node", "judge_site", "needs_of", "site_subject"]
 
 OK = (Result.PASS, Result.NOT_APPLICABLE)
 
@@ -51,27 +54,6 @@ def judge_check(case: NodeCase | SiteCase, check: Check | SiteCheck) -> tuple[Fi
     return _verdict(check.gate, Subject(""), findings, case).findings
 
 
-def needs_of(gate: Gate, case: NodeCase) -> tuple[Need, ...]:
-    """What must be looked at for a gate, and how often: the due list of observers.
-
-    A need is due at half the age at which its look stops counting, and at once when the machine has booted since. Before any
-    agent has checked in, the BMC's inventory is not needed: it would not count after the boot.
-    """
-    ages: dict[tuple[Kind, Witness], float] = {}
-    for check in checks_of(gate):
-        for sight in check.sights if not _why_not(case, check) else ():
-            for witness in sight.witnesses:
-                if not _is_premature(case, sight, witness):
-                    age = _due_age(case, sight, witness)
-                    ages[sight.kind, witness] = min(age, ages.get((sight.kind, witness), age))
-    return tuple(Need(kind=kind, witness=witness, max_age_s=age) for (kind, witness), age in sorted(ages.items()))
-
-
-def checks_of(gate: Gate) -> tuple[Check, ...]:
-    """The node checks of one gate, in the order they are shown."""
-    return tuple(check for check in CHECKS if check.gate is gate)
-
-
 def site_subject(case: SiteCase) -> Subject:
     """The subject of the whole site."""
     return Subject(f"site:{case.spec.site.name}")
@@ -81,10 +63,10 @@ def site_subject(case: SiteCase) -> Subject:
 
 
 def _looks(case: NodeCase, check: Check) -> tuple[dict[tuple[Kind, Witness], Observation], list[Blocked]]:
-    """The looks of a check that count, and why the others do not."""
+    """The looks of a check that count, and why the others do not; none at all where the check does not apply."""
     looks: dict[tuple[Kind, Witness], Observation] = {}
     blocked: list[Blocked] = []
-    for sight in check.sights:
+    for sight in check.sights if not check.why_not(case) else ():
         look = usable_look(case, sight)
         if isinstance(look, Blocked):
             blocked.extend(() if sight.optional else (look,))
@@ -96,7 +78,7 @@ def _looks(case: NodeCase, check: Check) -> tuple[dict[tuple[Kind, Witness], Obs
 def _node_answers(
     case: NodeCase, check: Check, looks: dict[tuple[Kind, Witness], Observation], blocked: Sequence[Blocked]
 ) -> tuple[Answer, ...]:
-    why = _why_not(case, check)
+    why = check.why_not(case)
     if why:
         return not_applicable(why)
     if blocked and not check.fails_early:
@@ -142,10 +124,6 @@ def _findings(check: Check | SiteCheck, subject: Subject, answers: Iterable[Answ
     ]
 
 
-def _why_not(case: NodeCase, check: Check) -> str:
-    return check.not_applicable(case) if check.not_applicable is not None else ""
-
-
 # -- the verdict -------------------------------------------------------------------------------------------------------------
 
 
@@ -186,16 +164,3 @@ def _citations(subject: Subject, looks: Iterable[Observation]) -> tuple[Cited, .
         if look.digest is not None
     )
     return tuple(sorted(cited, key=lambda cite: (cite.kind, cite.witness)))
-
-
-# -- due looks ---------------------------------------------------------------------------------------------------------------
-
-
-def _is_premature(case: NodeCase, sight: Sight, witness: Witness) -> bool:
-    return witness is Witness.OUT_OF_BAND and sight.since_boot and boot_floor(case, witness) == 0.0
-
-
-def _due_age(case: NodeCase, sight: Sight, witness: Witness) -> float:
-    look = case.seen(sight.kind, witness)
-    is_of_an_earlier_boot = sight.since_boot and look is not None and look.seen_at < boot_floor(case, witness)
-    return 0.0 if is_of_an_earlier_boot else sight.max_age_s / 2

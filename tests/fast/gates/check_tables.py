@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from metalwright.model.case import NodeCase
-from metalwright.model.hardware import Drive, Firmware, PcieLink, PowerState
+from metalwright.model.hardware import Drive, Firmware, Nic, PcieLink, PowerState
 from metalwright.model.observation import BootClaimsSeen, Kind, Witness
 from metalwright.model.spec import DiskLayout, FirmwareLine, PurchaseLine, SystemSpec
 from tests.fast.gates.cases import (
@@ -129,6 +129,7 @@ FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
     ],
     "inventory.purchase": [
         ("bought, not there", _bought(PurchaseLine(part="H100", serial="GPU9999", node_serial="x", kind="gpu", line=77)), "line 77", ""),
+        ("swapped compute NIC", _agent_nic(serial="STRANGER1"), "nic STRANGER1 is in the node", ""),
         ("swapped GPU", bmc_gpu(0, serial="STRANGER1"), "gpu STRANGER1 is in the node and not on the list", ""),
     ],
     "inventory.cpus": [
@@ -275,6 +276,12 @@ PASSES: dict[str, list[tuple[str, Change]]] = {
             lambda c: with_bmc(c, drives=tuple(replace(d, serial=None) for d in bmc_facts().drives)),
         ),
         ("a NIC that only the agent sees", lambda c: with_bmc(c, nics=bmc_facts().nics[1:])),
+    ],
+    "inventory.purchase": [
+        (
+            "an onboard NIC that is on no list",
+            lambda c: with_agent(c, nics=(*agent_facts().nics, Nic(name="eno1", serial="ONBOARD1", rdma=False))),
+        ),
     ],
     "inventory.gpu-pcie": [("idle at generation 1", bmc_gpu(0, pcie=PcieLink(generation=1, width=8, max_generation=6, max_width=16)))],
     "inventory.memory": [("firmware took 2 %", lambda c: with_bmc(c, memory_mib=2_055_208))],

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from metalwright.gates import judge as judging
 from metalwright.gates.check import Answer, Check
+from metalwright.gates.due import urgent_needs
 from metalwright.gates.judge import judge_node, needs_of
 from metalwright.gates.registry import CHECKS, find_check
 from metalwright.gates.sights import HARDWARE_S, POWER
@@ -182,6 +183,15 @@ def test_hardware_is_not_swept_before_the_first_boot() -> None:
     kinds = {need.kind for need in needs_of(Gate.INVENTORY, without(healthy(), Kind.AGENT_BOOT, Kind.BMC_HARDWARE))}
     assert Kind.BMC_HARDWARE not in kinds
     assert Kind.BMC_POWER in kinds
+
+
+def test_a_mute_agent_is_no_reason_to_sweep_the_bmc() -> None:
+    """Of an undetermined check only the looks that do not count are urgent; of a red one all of its looks are."""
+    case = without(healthy(), Kind.AGENT_HARDWARE)
+    assert {need.kind for need in urgent_needs(case, judge_node(case, Gate.INVENTORY))} == {Kind.AGENT_HARDWARE}
+    red = with_bmc(healthy(), nvswitches=())
+    assert {need.kind for need in urgent_needs(red, judge_node(red, Gate.INVENTORY))} == {Kind.BMC_HARDWARE}
+    assert urgent_needs(healthy(), judge_node(healthy(), Gate.INVENTORY)) == ()
 
 
 def test_checks_that_do_not_apply_need_nothing() -> None:

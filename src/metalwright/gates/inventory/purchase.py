@@ -33,7 +33,7 @@ def judge(case: NodeCase) -> tuple[Answer, ...]:
     expected = f"the {number(len(lines), 'serial')} of the purchase list for {case.node.serial}, and no other part of those kinds"
     missing = [line for line in lines if not _is_there(line, known)]
     hidden = [line for line in missing if _could_be_hidden(line, seen)]
-    extra = _unexpected(lines, known)
+    extra = _unexpected(lines, known, _plain_nics(out_of_band(case), in_band(case)))
     wrong = [f"line {line.line}: {line.kind or line.part} {line.serial} is not in the node" for line in missing if line not in hidden]
     wrong += [f"{kind} {serial} is in the node and not on the list" for kind, serial in extra]
     if wrong:
@@ -58,11 +58,18 @@ def _could_be_hidden(line: PurchaseLine, seen: Mapping[str, tuple[str | None, ..
     return (is_silent_kind and not texts) or any(serial_of(text) is None for text in texts)
 
 
-def _unexpected(lines: list[PurchaseLine], known: Mapping[str, frozenset[str]]) -> list[tuple[str, str]]:
+def _unexpected(lines: list[PurchaseLine], known: Mapping[str, frozenset[str]], forgiven: frozenset[str]) -> list[tuple[str, str]]:
     """Parts of a kind that the list covers for this node and does not name."""
-    listed_serials = {serial_of(line.serial) for line in lines}
+    listed_serials = {*(serial_of(line.serial) for line in lines), *forgiven}
     covered = {line.kind for line in lines if line.kind in PART_KINDS}
     return [(kind, serial) for kind in PART_KINDS if kind in covered for serial in sorted(known[kind] - listed_serials)]
+
+
+def _plain_nics(*views: HardwareFacts) -> frozenset[str]:
+    """Serials of NICs that no witness knows as compute NICs: onboard ones come with the board and are on no packing list."""
+    nics = [(serial_of(nic.serial), nic.rdma) for facts in views for nic in facts.nics]
+    compute = {serial for serial, rdma in nics if rdma}
+    return frozenset(serial for serial, _ in nics if serial and serial not in compute)
 
 
 def _serials_of(kind: str, facts: HardwareFacts) -> tuple[str | None, ...]:

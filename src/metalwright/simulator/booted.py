@@ -18,11 +18,18 @@ class SimulatedBoot:
     """One boot. Its boot id depends on the seed, the node and the number of the boot: never used twice."""
 
     def __init__(
-        self, *, world: World, name: NodeName, stage: str, boot_number: int, root_disk_serial: str, open_disk: Callable[[str], DiskPort]
+        self,
+        *,
+        world: World,
+        name: NodeName,
+        kernel: str,
+        boot_number: int,
+        root_disk_serial: str,
+        open_disk: Callable[[str], DiskPort],
     ) -> None:
         self._world = world
         self._name = name
-        self._stage = stage
+        self._kernel = kernel
         self._root_disk_serial = root_disk_serial
         self._open_disk = open_disk
         self._boot_id = seeded.uuid_text(world.seed, name, "boot", boot_number)
@@ -33,7 +40,7 @@ class SimulatedBoot:
             "boot_id": self._boot_id,
             "system_serial": identity.system_serial or "",
             "uuid": identity.uuid or "",
-            "kernel": RAM_KERNEL if self._stage == "ram" else INSTALLED_KERNEL,
+            "kernel": self._kernel,
             "hostname": str(self._name),
             "root_disk_serial": self._root_disk_serial,
         }

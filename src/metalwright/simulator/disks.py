@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from metalwright.model.errors import TemporaryError
@@ -10,6 +11,7 @@ from metalwright.model.errors import TemporaryError
 _CACHE_LIMIT = 64 << 20
 """A drive may write back when it likes; past this much it does."""
 _CHUNK = 1 << 20
+_NODE_SLOT = 1 << 20
 
 
 class SimulatedDisk:
@@ -18,10 +20,13 @@ class SimulatedDisk:
     Data becomes durable on `flush`. Reads see what was written. The file appears with the first write and stays sparse.
     """
 
-    def __init__(self, path: Path, size_bytes: int, *, write_bytes_per_s: float = 0.0) -> None:
+    def __init__(
+        self, path: Path, size_bytes: int, *, write_bytes_per_s: float = 0.0, on_write: Callable[[int], None] = lambda length: None
+    ) -> None:
         self.size_bytes = size_bytes
         self._path = path
         self._rate = write_bytes_per_s
+        self._on_write = on_write
         self._cache: list[tuple[int, bytes]] = []
         self._cached = 0
         self._is_dead = False
@@ -32,6 +37,7 @@ class SimulatedDisk:
         self._check_range(offset, len(data))
         if self._rate > 0:
             time.sleep(len(data) / self._rate)
+        self._on_write(len(data))
         with self._lock:
             self._check_alive()
             self._cache.append((offset, bytes(data)))
@@ -102,3 +108,33 @@ def _write_sparse(descriptor: int, offset: int, data: bytes) -> None:
         if offset + at >= end and not chunk.strip(b"\0"):
             continue
         os.pwrite(descriptor, chunk, offset + at)
+
+
+def alter_disk(path: Path, size_bytes: int) -> None:
+    """Change 64 bytes in the middle of the largest written stretch below the node-data slot: silent, and never undone by doing it again."""
+    found = max(_stretches(path, size_bytes - _NODE_SLOT), key=lambda stretch: stretch[1] - stretch[0], default=None)
+    if found is None:
+        return
+    start, end = found
+    middle = (start + end) // 2
+    with path.open("r+b") as file:
+        file.seek(middle)
+        old = file.read(min(64, end - middle))
+        file.seek(middle)
+        file.write(bytes((byte + 1) % 256 for byte in old))
+
+
+def _stretches(path: Path, limit: int) -> Iterator[tuple[int, int]]:
+    """Where the sparse file holds data, up to `limit`."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        at, size = 0, min(limit, os.fstat(file.fileno()).st_size)
+        while at < size:
+            try:
+                start = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError:  # ENXIO: no data from here on
+                return
+            at = min(os.lseek(file.fileno(), start, os.SEEK_HOLE), size)
+            if start < at:
+                yield start, at

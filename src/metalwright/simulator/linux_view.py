@@ -1,8 +1,9 @@
 """The parts of a server as Linux shows them in /sys and /proc: path → text. The paths are those that the agent collects."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from metalwright.model.hardware import Nic, PcieLink
+from metalwright.model.hardware import Drive, Nic, PcieLink
 from metalwright.simulator import hgx_shape
 from metalwright.simulator.parts import ServerParts
 
@@ -13,7 +14,22 @@ _MEMORY_SHARE = 0.985
 
 def files(parts: ServerParts) -> Mapping[str, str]:
     """Everything, freshly rendered."""
+    parts = _seen(parts)
     return dict([*_dmi(parts), *_proc(parts), *_pci(parts), *_network(parts), *_drives(parts), *_tpm(parts)])
+
+
+def _seen(parts: ServerParts) -> ServerParts:
+    """Without what fell off the bus."""
+    if not parts.unseen_in_band:
+        return parts
+    hidden = parts.unseen_in_band
+    return replace(
+        parts,
+        gpus=tuple(gpu for gpu in parts.gpus if gpu.name not in hidden),
+        nvswitches=tuple(switch for switch in parts.nvswitches if switch.name not in hidden),
+        nics=tuple(nic for nic in parts.nics if nic.name not in hidden),
+        drives=tuple(drive for drive in parts.drives if drive.name not in hidden),
+    )
 
 
 def _dmi(parts: ServerParts) -> Iterator[tuple[str, str]]:
@@ -64,9 +80,15 @@ def _pci(parts: ServerParts) -> Iterator[tuple[str, str]]:
     for nic in parts.nics:
         if nic.address:
             yield from _function(nic.address, _nic_ids(nic), nic.pcie, nic.numa_node)
-    for index, drive in enumerate(parts.drives):
-        address = hgx_shape.drive_address(index)
+    for drive in parts.drives:
+        address = hgx_shape.drive_address(bay_of(drive))
         yield from _function(address, (hgx_shape.DRIVE_VENDOR, hgx_shape.DRIVE_DEVICE, "010802"), drive.pcie, drive.numa_node)
+
+
+def bay_of(drive: Drive) -> int:
+    """The number of the bay: what the PCI address hangs on, whatever other drives are there."""
+    digits = drive.name.rpartition("_")[2]
+    return int(digits) if digits.isdigit() else 0
 
 
 def _nic_ids(nic: Nic) -> tuple[str, str, str]:
@@ -117,12 +139,12 @@ def interface_name(nic: Nic) -> str:
 
 
 def _drives(parts: ServerParts) -> Iterator[tuple[str, str]]:
-    for index, drive in enumerate(parts.drives):
-        controller = (drive.device or f"nvme{index}n1").removesuffix("n1")
+    for drive in parts.drives:
+        controller = (drive.device or f"nvme{bay_of(drive)}n1").removesuffix("n1")
         base = f"/sys/class/nvme/{controller}"
         yield f"{base}/serial", f"{(drive.serial or '').ljust(20)}\n"
         yield f"{base}/model", f"{(drive.model or '').ljust(40)}\n"
-        yield f"{base}/address", f"{hgx_shape.drive_address(index)}\n"
+        yield f"{base}/address", f"{hgx_shape.drive_address(bay_of(drive))}\n"
         yield f"{base}/firmware_rev", "GDC5602Q\n"
         yield f"/sys/block/{controller}n1/size", f"{(drive.size_bytes or 0) // 512}\n"
 

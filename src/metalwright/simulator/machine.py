@@ -7,6 +7,7 @@ the power goes or a reset comes.
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,8 +17,8 @@ from metalwright.model.ids import NodeName
 from metalwright.model.spec import NodeSpec
 from metalwright.ports import BootArguments, NodeProgram
 from metalwright.simulator import netboot, node_data
-from metalwright.simulator.booted import SimulatedBoot
-from metalwright.simulator.disks import SimulatedDisk
+from metalwright.simulator.booted import INSTALLED_KERNEL, RAM_KERNEL, SimulatedBoot
+from metalwright.simulator.disks import SimulatedDisk, alter_disk
 from metalwright.simulator.parts import ServerParts
 from metalwright.simulator.standing import Standing
 from metalwright.simulator.world import World
@@ -57,8 +58,10 @@ class MachineFaults:
     """Boots, and its program never speaks."""
     second_claim: bool = False
     """Someone else claims each boot token too."""
-    corrupt_disk: bool = False
-    """The system disk's content changes after it was written."""
+    altered_disk: bool = False
+    """The system disk's content is changed before each start from it."""
+    kernel: str = ""
+    """The release that runs instead of the right one."""
 
 
 class SimulatedMachine:
@@ -87,6 +90,7 @@ class SimulatedMachine:
         self._timing = timing
         self._on_change = on_change
         self._write_rate = write_bytes_per_s
+        self._cut_after_bytes: int | None = None
         self._running: asyncio.Task[None] | None = None
         self._switching = asyncio.Lock()
         self._open_disks: dict[str, SimulatedDisk] = {}
@@ -128,6 +132,10 @@ class SimulatedMachine:
         async with self._switching:
             await self._end_running()
         self._set_power(PowerState.OFF, "off: power cut")
+
+    def cut_power_after(self, written_bytes: int) -> None:
+        """The same, in the middle of a later write: as soon as that many more bytes were given to the disks."""
+        self._cut_after_bytes = written_bytes
 
     async def close(self) -> None:
         """Stop for good without changing the standing state."""
@@ -215,6 +223,8 @@ class SimulatedMachine:
             path = self.disk_path(drive.serial)
             data = await asyncio.to_thread(node_data.read_node_data, path, drive.size_bytes)
             if data is not None:
+                if self.faults.altered_disk:
+                    await asyncio.to_thread(alter_disk, path, drive.size_bytes)
                 arguments = BootArguments(
                     agent_url=data.agent_url, pin=data.pin, token=data.token, images_url=data.images_url, stage="installed"
                 )
@@ -239,11 +249,16 @@ class SimulatedMachine:
         return SimulatedBoot(
             world=self._world,
             name=self.name,
-            stage=stage,
+            kernel=self._kernel(stage),
             boot_number=self.standing.boots,
             root_disk_serial=root_disk_serial,
-            open_disk=self._open_disk,
+            open_disk=partial(self._open_disk, asyncio.get_running_loop()),
         )
+
+    def _kernel(self, stage: str) -> str:
+        if self.faults.kernel:
+            return self.faults.kernel
+        return RAM_KERNEL if stage == "ram" else INSTALLED_KERNEL
 
     async def _halt(self, happening: str) -> None:
         self.happening = happening
@@ -255,13 +270,26 @@ class SimulatedMachine:
         """Where the content of the disk with this serial is kept."""
         return self._folder / f"disk-{''.join(letter if letter.isalnum() else '_' for letter in serial)}.raw"
 
-    def _open_disk(self, serial: str) -> SimulatedDisk:
+    def _open_disk(self, loop: asyncio.AbstractEventLoop, serial: str) -> SimulatedDisk:
         drive = next((each for each in self._parts.drives if each.serial == serial), None)
         if drive is None or drive.size_bytes is None:
             raise KeyError(serial)
         if serial not in self._open_disks:
-            self._open_disks[serial] = SimulatedDisk(self.disk_path(serial), drive.size_bytes, write_bytes_per_s=self._write_rate)
+            path = self.disk_path(serial)
+            note = partial(self._note_write, loop)
+            self._open_disks[serial] = SimulatedDisk(path, drive.size_bytes, write_bytes_per_s=self._write_rate, on_write=note)
         return self._open_disks[serial]
+
+    def _note_write(self, loop: asyncio.AbstractEventLoop, length: int) -> None:
+        """Called from the threads that write."""
+        if self._cut_after_bytes is None:
+            return
+        self._cut_after_bytes -= length
+        if self._cut_after_bytes <= 0:
+            self._cut_after_bytes = None
+            for disk in list(self._open_disks.values()):
+                disk.cut_power()
+            asyncio.run_coroutine_threadsafe(self.cut_power(), loop)
 
     @property
     def _node(self) -> NodeSpec:

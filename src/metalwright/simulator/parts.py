@@ -38,6 +38,8 @@ class ServerParts:
     firmware: tuple[Firmware, ...]
     bios_version: str
     tpm: str | None
+    unseen_in_band: frozenset[str] = frozenset()
+    """Names of parts that the BMC sees and Linux does not: fallen off the bus."""
 
     def memory_mib(self) -> int:
         """Total of the DIMMs."""

@@ -13,6 +13,8 @@ from metalwright.model.secret import Secret
 from metalwright.model.spec import StoredSpec
 from metalwright.ports import NodeProgram
 from metalwright.simulator import standing
+from metalwright.simulator.control import Control, serve_control
+from metalwright.simulator.fault_desk import FaultDesk
 from metalwright.simulator.machine import SimulatedMachine, Timing
 from metalwright.simulator.redfish.app import RedfishSite
 from metalwright.simulator.redfish.server import serve_bmcs
@@ -40,6 +42,7 @@ class SimulatedSite:
     world: World
     machines: dict[NodeName, SimulatedMachine]
     redfish: RedfishSite
+    faults: FaultDesk
 
 
 async def serve_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, options: SiteOptions) -> None:
@@ -56,11 +59,12 @@ async def open_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, o
     world = World(stored, options.seed)
     machines = {name: _machine(name, world, state_dir, program, options) for name in world.names()}
     redfish = RedfishSite(world, machines, user=options.user, password=options.password, latency_s=options.latency_s)
-    async with serve_bmcs(redfish, state_dir):
+    desk = FaultDesk(world, redfish.faults, machines, state_dir / "faults.json")
+    async with serve_control(Control(desk, machines), state_dir), serve_bmcs(redfish, state_dir):
         for machine in machines.values():
             machine.resume()
         try:
-            yield SimulatedSite(world=world, machines=machines, redfish=redfish)
+            yield SimulatedSite(world=world, machines=machines, redfish=redfish, faults=desk)
         finally:
             for machine in machines.values():
                 await machine.close()

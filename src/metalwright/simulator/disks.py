@@ -11,7 +11,6 @@ from metalwright.model.errors import TemporaryError
 _CACHE_LIMIT = 64 << 20
 """A drive may write back when it likes; past this much it does."""
 _CHUNK = 1 << 20
-_NODE_SLOT = 1 << 20
 
 
 class SimulatedDisk:
@@ -110,9 +109,9 @@ def _write_sparse(descriptor: int, offset: int, data: bytes) -> None:
         os.pwrite(descriptor, chunk, offset + at)
 
 
-def alter_disk(path: Path, size_bytes: int) -> None:
-    """Change 64 bytes in the middle of the largest written stretch below the node-data slot: silent, and never undone by doing it again."""
-    found = max(_stretches(path, size_bytes - _NODE_SLOT), key=lambda stretch: stretch[1] - stretch[0], default=None)
+def alter_disk(path: Path, below: int) -> None:
+    """Change 64 bytes in the middle of the largest written stretch below an offset: silent, and never undone by doing it again."""
+    found = max(_stretches(path, below), key=lambda stretch: stretch[1] - stretch[0], default=None)
     if found is None:
         return
     start, end = found

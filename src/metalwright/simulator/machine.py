@@ -11,14 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from metalwright.model import node_data
 from metalwright.model.errors import TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import NodeSpec
 from metalwright.ports import BootArguments, NodeProgram
-from metalwright.simulator import netboot, node_data
+from metalwright.simulator import netboot
 from metalwright.simulator.booted import INSTALLED_KERNEL, RAM_KERNEL, SimulatedBoot
-from metalwright.simulator.disks import SimulatedDisk, alter_disk
+from metalwright.simulator.disks import SimulatedDisk, alter_disk, read_file
 from metalwright.simulator.parts import ServerParts
 from metalwright.simulator.standing import Standing
 from metalwright.simulator.world import World
@@ -221,10 +222,10 @@ class SimulatedMachine:
             if drive.serial is None or drive.size_bytes is None:
                 continue
             path = self.disk_path(drive.serial)
-            data = await asyncio.to_thread(node_data.read_node_data, path, drive.size_bytes)
+            data = await asyncio.to_thread(_node_data_of, path, drive.size_bytes)
             if data is not None:
                 if self.faults.altered_disk:
-                    await asyncio.to_thread(alter_disk, path, drive.size_bytes)
+                    await asyncio.to_thread(alter_disk, path, node_data.slot_offset(drive.size_bytes))
                 arguments = BootArguments(
                     agent_url=data.agent_url, pin=data.pin, token=data.token, images_url=data.images_url, stage="installed"
                 )
@@ -298,6 +299,10 @@ class SimulatedMachine:
     @property
     def _parts(self) -> ServerParts:
         return self._world.parts(self.name)
+
+
+def _node_data_of(path: Path, size_bytes: int) -> node_data.NodeData | None:
+    return node_data.unpack(read_file(path, node_data.slot_offset(size_bytes), node_data.SLOT_BYTES))
 
 
 async def _run_all(programs: list[Coroutine[Any, Any, None]]) -> str:

@@ -57,20 +57,21 @@ async def until(is_true: Callable[[], bool]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def boot_server(script: Callable[[str], str | None]) -> AsyncIterator[tuple[str, list[str]]]:
-    """A plain HTTP server on loopback: its URL and the paths that were asked for; `script` gives the body of a path or None for 404."""
+async def boot_server(script: Callable[[str, str], str | None]) -> AsyncIterator[tuple[str, list[str]]]:
+    """A plain HTTP server on loopback: its URL and the paths asked for; `script` gives the body for URL and path, or None for 404."""
     asked: list[str] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         path = head.split(b" ")[1].decode()
         asked.append(path)
-        body = script(path)
+        body = script(url, path)
         status = "200 OK" if body is not None else "404 Not Found"
         writer.write(f"HTTP/1.0 {status}\r\nContent-Type: text/plain\r\n\r\n{body or ''}".encode())
         await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+        yield url, asked

@@ -1,21 +1,29 @@
 """Power, boot order and boot paths of a simulated server."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import pytest
 from redfish_client import Client
 from simulated_runs import PASSWORD, USER, RecordingProgram, boot_server, running, until
 from simulated_sites import SMALL, make_site
 
+from metalwright.model import node_data
+from metalwright.model.errors import TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName
-from metalwright.ports import BootedMachine
-from metalwright.simulator import node_data
+from metalwright.model.spec import StoredSpec
+from metalwright.ports import BootArguments, BootedMachine
+from metalwright.simulator import netboot
+from metalwright.simulator.machine import SimulatedMachine
+from metalwright.simulator.site import SimulatedSite
 
 N1 = NodeName("n1")
 SCRIPT = """#!ipxe
 set base {url}
-kernel ${{base}}/ramdisk/vmlinuz initrd=initrd mw.agent_url=https://127.0.0.1:8443 mw.pin=sha256:aa mw.token=tok mw.images={url} quiet
+kernel ${{base}}/ramdisk/vmlinuz initrd=initrd mw.agent_url=https://127.0.0.1:8443 mw.pin=sha256:aa mw.token=tok mw.images=${{base}} quiet
 initrd ${{base}}/ramdisk/initrd
 boot
 """
@@ -23,25 +31,49 @@ HOST = "/redfish/v1/Systems/System_0"
 ONCE = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "UefiHttp", "BootSourceOverrideMode": "UEFI"}}
 
 
+@contextlib.asynccontextmanager
+async def booting(script: str | None = SCRIPT) -> AsyncIterator[tuple[StoredSpec, list[str]]]:
+    """A site of one small node and a boot server that gives it this script (None: it has none); the paths it was asked for."""
+    async with boot_server(lambda url, path: script.format(url=url) if script else None) as (url, asked):
+        yield make_site(profile=SMALL, boot_url=url), asked
+
+
+Story = Callable[[SimulatedSite, SimulatedMachine, RecordingProgram], Awaitable[None]]
+
+
+def on_machine(folder: Path, story: Story, script: str | None = SCRIPT) -> None:
+    """Tell a story of one machine."""
+
+    async def run() -> None:
+        program = RecordingProgram()
+        async with booting(script) as (stored, _), running(stored, folder, program) as site:
+            await story(site, site.machines[N1], program)
+
+    asyncio.run(run())
+
+
+async def start_from_network(machine: SimulatedMachine) -> None:
+    await machine.set_boot(BootTarget.NETWORK, False)
+    await machine.set_power("on")
+
+
 def test_network_boot_runs_the_program(tmp_path: Path) -> None:
     """Override plus power-on over Redfish: the machine asks for the script of its MAC and runs the agent with the script's words, once."""
 
     async def run() -> None:
         program = RecordingProgram()
-        url = ""
-        async with boot_server(lambda path: SCRIPT.format(url=url)) as (url, asked):
-            stored = make_site(profile=SMALL, boot_url=url)
-            async with running(stored, tmp_path, program) as site:
-                client = Client(stored.spec.nodes[0].bmc, USER, PASSWORD)
-                assert (await client.patch(HOST, ONCE)).status == 204
-                assert (await client.post(f"{HOST}/Actions/ComputerSystem.Reset", {"ResetType": "On"})).status == 204
-                machine, arguments = await program.boot(1)
-                assert asked == ["/boot/52-54-00-00-00-00.ipxe"]
-                assert (arguments.stage, arguments.token, arguments.pin) == ("ram", "tok", "sha256:aa")
-                assert machine.describe()["system_serial"] == "SN000001"
-                assert await site.machines[N1].boot() == (BootTarget.NONE, False)
-                shown = (await client.get(HOST)).body
-                assert (shown["PowerState"], shown["Boot"]["BootSourceOverrideEnabled"]) == ("On", "Disabled")
+        async with booting() as (stored, asked), running(stored, tmp_path, program) as site:
+            client = Client(stored.spec.nodes[0].bmc, USER, PASSWORD)
+            assert (await client.patch(HOST, ONCE)).status == 204
+            assert (await client.post(f"{HOST}/Actions/ComputerSystem.Reset", {"ResetType": "On"})).status == 204
+            machine, arguments = await program.boot(1)
+            assert asked == ["/boot/52-54-00-00-00-00.ipxe"]
+            assert (arguments.stage, arguments.token, arguments.pin) == ("ram", "tok", "sha256:aa")
+            assert arguments.images_url == stored.spec.netboot.boot_url
+            assert machine.describe()["system_serial"] == "SN000001"
+            assert await site.machines[N1].boot() == (BootTarget.NONE, False)
+            shown = (await client.get(HOST)).body
+            assert (shown["PowerState"], shown["Boot"]["BootSourceOverrideEnabled"]) == ("On", "Disabled")
 
     asyncio.run(run())
 
@@ -51,18 +83,16 @@ def test_every_boot_has_a_new_boot_id(tmp_path: Path) -> None:
 
     async def run() -> None:
         program = RecordingProgram()
-        url = ""
-        async with boot_server(lambda path: SCRIPT.format(url=url)) as (url, _):
-            stored = make_site(profile=SMALL, boot_url=url)
-            for count in (1, 3):
-                async with running(stored, tmp_path, program) as site:
-                    await site.machines[N1].set_boot(BootTarget.NETWORK, False)
-                    await site.machines[N1].set_power("on")
-                    await program.boot(count)
-                    await site.machines[N1].set_power("reset")
-                    await program.boot(count + 1)
+        async with booting() as (stored, _):
+            async with running(stored, tmp_path, program) as site:
+                await start_from_network(site.machines[N1])
+                await program.boot(1)
+                await site.machines[N1].set_power("reset")
+                await program.boot(2)
+            async with running(stored, tmp_path, program):
+                await program.boot(3)
         ids = [machine.describe()["boot_id"] for machine, _ in program.boots]
-        assert len(ids) == len(set(ids)) == 4
+        assert len(ids) == len(set(ids)) == 3
 
     asyncio.run(run())
 
@@ -70,29 +100,23 @@ def test_every_boot_has_a_new_boot_id(tmp_path: Path) -> None:
 def test_power_off_ends_the_program_at_once(tmp_path: Path) -> None:
     """Off means off: the program is cancelled before the call returns, and the state follows."""
 
-    async def run() -> None:
-        program = RecordingProgram()
-        url = ""
-        async with boot_server(lambda path: SCRIPT.format(url=url)) as (url, _):
-            async with running(make_site(profile=SMALL, boot_url=url), tmp_path, program) as site:
-                machine = site.machines[N1]
-                await machine.set_boot(BootTarget.NETWORK, True)
-                await machine.set_power("on")
-                await program.boot(1)
-                await machine.set_power("off")
-                assert program.ended == 1
-                assert await machine.power() is PowerState.TURNING_OFF
-                await until(lambda: machine.standing.power is PowerState.OFF)
+    async def story(site: SimulatedSite, machine: SimulatedMachine, program: RecordingProgram) -> None:
+        await start_from_network(machine)
+        await program.boot(1)
+        await machine.set_power("off")
+        assert program.ended == 1
+        assert await machine.power() is PowerState.TURNING_OFF
+        await until(lambda: machine.standing.power is PowerState.OFF)
 
-    asyncio.run(run())
+    on_machine(tmp_path, story)
 
 
 def install(boot: BootedMachine, serial: str) -> None:
     """Put a node-data slot on a disk, as the agent does after writing an image."""
     disk = boot.open_disk(serial)
     words = {"agent_url": "https://127.0.0.1:8443", "pin": "sha256:bb", "images_url": "http://127.0.0.1:1", "image_digest": "sha256:cc"}
-    slot = node_data.encode(node_data.NodeData(node="n1", token="second", **words))
-    disk.write(disk.size_bytes - node_data.SLOT_BYTES, slot)
+    disk.write(0, bytes(range(256)) * 4096)
+    disk.write(node_data.slot_offset(disk.size_bytes), node_data.pack(node_data.NodeData(node="n1", token="second", **words)))
     disk.flush()
     disk.close()
 
@@ -102,9 +126,7 @@ def test_disk_boot_runs_what_was_written(tmp_path: Path) -> None:
 
     async def run() -> None:
         program = RecordingProgram()
-        url = ""
-        async with boot_server(lambda path: SCRIPT.format(url=url)) as (url, _):
-            stored = make_site(profile=SMALL, boot_url=url)
+        async with booting() as (stored, _):
             async with running(stored, tmp_path, program) as site:
                 machine = site.machines[N1]
                 await machine.set_power("on")
@@ -113,14 +135,13 @@ def test_disk_boot_runs_what_was_written(tmp_path: Path) -> None:
                 await machine.set_boot(BootTarget.NETWORK, True)
                 await machine.set_power("reset")
                 boot, _ = await program.boot(1)
-                serial = site.world.parts(N1).drives[1].serial
-                assert serial
+                serial = site.world.parts(N1).drives[1].serial or ""
                 install(boot, serial)
                 await machine.set_power("reset")
                 booted, arguments = await program.boot(2)
                 assert (arguments.stage, arguments.token) == ("installed", "second")
                 assert booted.describe()["root_disk_serial"] == serial
-            async with running(stored, tmp_path, program) as site:
+            async with running(stored, tmp_path, program):
                 _, arguments = await program.boot(3)
                 assert arguments.stage == "installed"
 
@@ -130,28 +151,41 @@ def test_disk_boot_runs_what_was_written(tmp_path: Path) -> None:
 def test_power_cut_loses_what_was_not_flushed(tmp_path: Path) -> None:
     """Flushed bytes survive a power cut; unflushed ones are gone, and the disk of the dead boot refuses further work."""
 
-    async def run() -> None:
-        program = RecordingProgram()
-        url = ""
-        async with boot_server(lambda path: SCRIPT.format(url=url)) as (url, _):
-            async with running(make_site(profile=SMALL, boot_url=url), tmp_path, program) as site:
-                machine = site.machines[N1]
-                await machine.set_boot(BootTarget.NETWORK, False)
-                await machine.set_power("on")
-                boot, _ = await program.boot(1)
-                serial = site.world.parts(N1).drives[0].serial or ""
-                disk = boot.open_disk(serial)
-                disk.write(0, b"kept")
-                disk.flush()
-                disk.write(4096, b"lost")
-                await machine.cut_power()
-                assert await machine.power() is PowerState.OFF
-                await machine.set_power("on")
-                again, _ = await program.boot(2)
-                assert again.open_disk(serial).read(0, 4) == b"kept"
-                assert again.open_disk(serial).read(4096, 4) == bytes(4)
+    async def story(site: SimulatedSite, machine: SimulatedMachine, program: RecordingProgram) -> None:
+        await start_from_network(machine)
+        boot, _ = await program.boot(1)
+        serial = site.world.parts(N1).drives[0].serial or ""
+        disk = boot.open_disk(serial)
+        disk.write(0, b"kept")
+        disk.flush()
+        disk.write(4096, b"lost")
+        await machine.cut_power()
+        assert await machine.power() is PowerState.OFF
+        with pytest.raises(TemporaryError):
+            disk.flush()
+        await machine.set_power("on")
+        again, _ = await program.boot(2)
+        assert again.open_disk(serial).read(0, 4) == b"kept"
+        assert again.open_disk(serial).read(4096, 4) == bytes(4)
 
-    asyncio.run(run())
+    on_machine(tmp_path, story)
+
+
+def test_power_cut_in_the_middle_of_a_write(tmp_path: Path) -> None:
+    """A cut that was set to come after so many bytes comes then: the write that reaches it fails, and the machine is off."""
+
+    async def story(site: SimulatedSite, machine: SimulatedMachine, program: RecordingProgram) -> None:
+        await start_from_network(machine)
+        boot, _ = await program.boot(1)
+        disk = boot.open_disk(site.world.parts(N1).drives[0].serial or "")
+        machine.cut_power_after(3000)
+        await asyncio.to_thread(disk.write, 0, bytes(2000))
+        with pytest.raises(TemporaryError):
+            await asyncio.to_thread(disk.write, 2000, bytes(2000))
+        await until(lambda: machine.standing.power is PowerState.OFF)
+        assert program.ended == 1
+
+    on_machine(tmp_path, story)
 
 
 def test_failed_network_boot_falls_through_to_the_disk(tmp_path: Path) -> None:
@@ -159,13 +193,44 @@ def test_failed_network_boot_falls_through_to_the_disk(tmp_path: Path) -> None:
 
     async def run() -> None:
         program = RecordingProgram()
-        async with boot_server(lambda path: None) as (url, asked):
-            async with running(make_site(profile=SMALL, boot_url=url), tmp_path, program) as site:
-                machine = site.machines[N1]
-                await machine.set_boot(BootTarget.NETWORK, True)
-                await machine.set_power("on")
-                await until(lambda: machine.happening == "no bootable device")
-                assert len(asked) == 5
+        async with booting(None) as (stored, asked), running(stored, tmp_path, program) as site:
+            await start_from_network(site.machines[N1])
+            await until(lambda: site.machines[N1].happening == "no bootable device")
+            assert len(asked) == 5
         assert program.boots == []
 
     asyncio.run(run())
+
+
+def test_a_dying_agent_leaves_the_machine_on(tmp_path: Path) -> None:
+    """When the program raises, the machine stays on and its console says why: nothing else of the site is harmed."""
+
+    class Dying(RecordingProgram):
+        async def run(self, machine: BootedMachine, arguments: BootArguments) -> None:
+            raise ValueError("no such frame")
+
+    async def run() -> None:
+        async with booting() as (stored, _), running(stored, tmp_path, Dying()) as site:
+            await start_from_network(site.machines[N1])
+            await until(lambda: "no such frame" in site.machines[N1].happening)
+            assert await site.machines[N1].power() is PowerState.ON
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        (SCRIPT.format(url="http://h"), netboot.StartRamDisk),
+        ("#!ipxe\nexit\n", netboot.GoToDisk),
+        ("#!ipxe\nsanboot --no-describe --drive 0x80\n", netboot.GoToDisk),
+        ("#!ipxe\necho unknown machine\nshell\n", netboot.Stay),
+        ("#!ipxe\nkernel vmlinuz quiet\nboot\n", netboot.Stay),
+        ("#!ipxe\nkernel vmlinuz mw.agent_url=a mw.pin=b mw.token= mw.images=d\n", netboot.Stay),
+        ("", netboot.Stay),
+        ("kernel 'unclosed", netboot.Stay),
+    ],
+)
+def test_scripts(script: str, end: type) -> None:
+    """A script starts the agent only with all four of its words; anything else goes to the disk or stays."""
+    assert isinstance(netboot.read_script(script, "52:54:00:00:00:00"), end)

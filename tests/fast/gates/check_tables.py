@@ -275,6 +275,17 @@ PASSES: dict[str, list[tuple[str, Change]]] = {
             "a BMC that shows drives without serials",
             lambda c: with_bmc(c, drives=tuple(replace(d, serial=None) for d in bmc_facts().drives)),
         ),
+        (
+            "GPUs of the other maker, beside a switch and a BMC's VGA",
+            lambda c: with_agent(
+                c,
+                pci=(
+                    *(replace(device, vendor="1002", device_class="120000") for device in agent_facts().pci),
+                    replace(agent_facts().pci[0], device_class="068000"),
+                    replace(agent_facts().pci[0], vendor="1a03", device_class="030000"),
+                ),
+            ),
+        ),
         ("a NIC that only the agent sees", lambda c: with_bmc(c, nics=bmc_facts().nics[1:])),
     ],
     "inventory.purchase": [

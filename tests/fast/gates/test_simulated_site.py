@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from metalwright.codec.scaffold import write_scaffold
+from metalwright.codec.scaffold_kinds import KINDS
 from metalwright.codec.site_folder import read_site
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.redfish.trust import MemoryPins
@@ -82,8 +83,11 @@ def findings(case: NodeCase, gate: Gate = Gate.INVENTORY) -> dict[str, Finding]:
     return {finding.check: finding for finding in judge_node(case, gate).findings}
 
 
-def test_the_plan_of_the_scaffold_is_green(site: StoredSpec) -> None:
-    """What `init` writes passes the plan gate as soon as its image is built."""
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_plan_of_every_scaffold_is_green(kind: str, tmp_path: Path) -> None:
+    """What `init` writes passes the plan gate as soon as its image is built, and not before."""
+    write_scaffold(tmp_path / "made", kind)
+    site = read_site(tmp_path / "made")
     image = site.spec.system.image if site.spec.system else ""
     case = SiteCase(now=NOW, spec_digest=Digest(site.digest), spec=site.spec, profiles=site.profiles, images={image: BUILT})
     verdict = judge_site(case)

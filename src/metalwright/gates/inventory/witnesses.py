@@ -14,9 +14,9 @@ from metalwright.model.hardware import HardwareFacts, Nic
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
 
-NVIDIA = "10de"
-GPU_CLASSES = ("0300", "0302")
-"""PCI base and sub class of a VGA and of a 3D controller (PCI code and ID assignment specification)."""
+GPU_CLASSES = {"10de": ("0300", "0302"), "1002": ("0300", "0302", "0380", "1200")}
+"""PCI vendor → base and sub classes of its GPUs: VGA, 3D and other display controllers, and processing accelerators, as which
+AMD Instinct shows itself (PCI Code and ID Assignment Specification; PCI ID repository). NVSwitches are 0680 and no GPUs."""
 
 
 def judge(case: NodeCase) -> tuple[Answer, ...]:
@@ -34,7 +34,7 @@ def judge(case: NodeCase) -> tuple[Answer, ...]:
 def gpus_on_pci(facts: HardwareFacts) -> int:
     """GPUs by the PCI tree where the witness has one: a GPU without a driver is still there."""
     if facts.pci:
-        return sum(device.vendor == NVIDIA and device.device_class[:4] in GPU_CLASSES for device in facts.pci)
+        return sum(device.device_class[:4] in GPU_CLASSES.get(device.vendor, ()) for device in facts.pci)
     return len(facts.gpus)
 
 

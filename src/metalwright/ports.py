@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from metalwright.model.agent_messages import RawInventory
+from metalwright.model.bmc_actions import BmcSetting
 from metalwright.model.boot import BootGrant
 from metalwright.model.case import Waiver
 from metalwright.model.evidence import Checkpoint, LogEntry, PendingStatement
@@ -49,9 +50,11 @@ class SetBoot:
     target: BootTarget
     once: bool
     path: str = "uefi-http"
+    http_uri: str | None = None
+    """URI for UEFI HTTP, where the BMC can take one; None leaves it to DHCP."""
 
 
-BmcAction = SetPower | SetBoot
+BmcAction = SetPower | SetBoot | BmcSetting
 
 
 class Bmc(Protocol):

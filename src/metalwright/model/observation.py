@@ -1,5 +1,6 @@
 """What was seen: by which witness, when, with what missing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,6 +24,7 @@ class Kind(StrEnum):
 
     BMC_POWER = "bmc-power"
     BMC_HARDWARE = "bmc-hardware"
+    BMC_SETTINGS = "bmc-settings"
     AGENT_BOOT = "agent-boot"
     AGENT_HARDWARE = "agent-hardware"
     DISK_IMAGE = "disk-image"
@@ -47,6 +49,41 @@ class HardwareSeen:
     """A full inventory by one witness."""
 
     facts: HardwareFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerLimit:
+    """`part` is `system` or `gpu:<index>`; `watts` None when no limit is set."""
+
+    part: str
+    watts: int | None
+    min_watts: int | None = None
+    max_watts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaSlot:
+    """One virtual CD drive."""
+
+    name: str
+    image: str | None
+    is_inserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsSeen:
+    """What a BMC is set to. `bios` may show wanted values before they apply: they count only while `is_apply_pending` is False."""
+
+    identity_serial: str | None
+    bios: Mapping[str, str]
+    bios_pending: Mapping[str, str]
+    """Attributes whose value at the next start differs from the present one."""
+    is_apply_pending: bool
+    """A job that will change BIOS settings is scheduled or running."""
+    boot_order: tuple[str, ...] = ()
+    http_boot_uri: str | None = None
+    media: tuple[MediaSlot, ...] = ()
+    power_limits: tuple[PowerLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +136,12 @@ class BootClaimsSeen:
     detail: str = ""
 
 
-Body = PowerSeen | HardwareSeen | BootSeen | DiskImageSeen | SystemImageSeen | BootClaimsSeen
+Body = PowerSeen | HardwareSeen | SettingsSeen | BootSeen | DiskImageSeen | SystemImageSeen | BootClaimsSeen
 
 BODY_OF: dict[Kind, type[Body]] = {
     Kind.BMC_POWER: PowerSeen,
     Kind.BMC_HARDWARE: HardwareSeen,
+    Kind.BMC_SETTINGS: SettingsSeen,
     Kind.AGENT_BOOT: BootSeen,
     Kind.AGENT_HARDWARE: HardwareSeen,
     Kind.DISK_IMAGE: DiskImageSeen,

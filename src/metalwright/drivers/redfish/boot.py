@@ -85,7 +85,13 @@ def _wanted(action: SetBoot, boot: Document) -> Document:
     _refuse_unlisted(boot, "BootSourceOverrideTarget", target)
     enabled = "Once" if action.once else "Continuous"
     _refuse_unlisted(boot, "BootSourceOverrideEnabled", enabled)
-    return {"BootSourceOverrideEnabled": enabled, "BootSourceOverrideTarget": target, "BootSourceOverrideMode": mode}
+    wanted = {"BootSourceOverrideEnabled": enabled, "BootSourceOverrideTarget": target, "BootSourceOverrideMode": mode}
+    if action.http_uri is not None and target == "UefiHttp":
+        if "HttpBootUri" not in boot:
+            hint = "hand out the URI by DHCP (option 67) instead"
+            raise BmcFault("this BMC takes no HttpBootUri", hint=hint)
+        wanted["HttpBootUri"] = action.http_uri
+    return wanted
 
 
 def _refuse_unlisted(boot: Document, name: str, value: str) -> None:

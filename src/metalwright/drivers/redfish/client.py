@@ -83,6 +83,14 @@ class RedfishClient:
             raise unauthorized(str(self.http.origin))
         return answer
 
+    async def upload(self, path: str, content_type: str, body: bytes) -> Answer:
+        """POST a body that is not JSON, with its length (Q05). Not repeated; log in with `ask` first."""
+        target = self.http.local_target(path)
+        await self._ensure_login()
+        headers = f"{self._session.headers()}Content-Type: {content_type}\r\n"
+        response = await self.http.send("POST", target, headers, body, self._deadlines.upload_s)
+        return Answer(response.status, self._parse(response, target), response.headers)
+
     async def close(self) -> None:
         """Log out and drop the connections; never raises for what the BMC does."""
         try:

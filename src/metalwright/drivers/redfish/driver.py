@@ -4,6 +4,14 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import assert_never
 
+from metalwright.drivers.redfish.actions.account import change_password
+from metalwright.drivers.redfish.actions.bios import set_bios
+from metalwright.drivers.redfish.actions.boot_order import set_boot_order
+from metalwright.drivers.redfish.actions.context import Context
+from metalwright.drivers.redfish.actions.erase import erase_drive
+from metalwright.drivers.redfish.actions.firmware import TaskSeen, pull_firmware, push_firmware, read_task
+from metalwright.drivers.redfish.actions.media import eject_media, insert_media
+from metalwright.drivers.redfish.actions.power_limit import set_power_limit
 from metalwright.drivers.redfish.boot import boot_seen, set_boot
 from metalwright.drivers.redfish.client import RedfishClient
 from metalwright.drivers.redfish.etags import EtagLadder
@@ -14,7 +22,19 @@ from metalwright.drivers.redfish.host_system import same_serial
 from metalwright.drivers.redfish.inventory.assemble import assemble
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.power import power_of, set_power
+from metalwright.drivers.redfish.settings import read_settings
 from metalwright.drivers.redfish.walk import Walk
+from metalwright.model.bmc_actions import (
+    BmcSetting,
+    ChangePassword,
+    EjectMedia,
+    EraseDrive,
+    InsertMedia,
+    PullFirmware,
+    SetBios,
+    SetBootOrder,
+    SetPowerLimit,
+)
 from metalwright.model.errors import InvariantError, MachineFault, TemporaryError
 from metalwright.model.hardware import Gap
 from metalwright.model.ids import node_subject
@@ -72,7 +92,7 @@ class RedfishBmc:
                     case SetBoot():
                         await set_boot(self._client, self._ladder, host, action)
                     case _:
-                        assert_never(action)
+                        await self._set(Context(self._client, self._ladder, host), action)
         except TimeoutError as error:
             message = f"{self._node.bmc}: the outcome of {action} is unknown after {limit_s:g} s"
             raise TemporaryError(message, retry_after_s=15.0, hint="a fresh look says whether it happened") from error
@@ -84,6 +104,36 @@ class RedfishBmc:
                 await self._client.close()
         except TimeoutError:
             self._client.http.close()
+
+    async def push_firmware(self, image: bytes, components: tuple[str, ...] = ()) -> str:
+        """Upload an image to the right machine; path of the task, empty when the BMC names none. Proof: versions read later."""
+        context = Context(self._client, self._ladder, await self._right_host())
+        return await push_firmware(context, image, components)
+
+    async def task(self, monitor: str) -> TaskSeen:
+        """One look at a task that an update began: progress for people, never proof."""
+        return await read_task(self._client, monitor)
+
+    async def _set(self, context: Context, action: BmcSetting) -> None:
+        match action:
+            case SetBios():
+                await set_bios(context, action)
+            case SetBootOrder():
+                await set_boot_order(context, action)
+            case InsertMedia():
+                await insert_media(context, action)
+            case EjectMedia():
+                await eject_media(context, action)
+            case SetPowerLimit():
+                await set_power_limit(context, action)
+            case EraseDrive():
+                await erase_drive(context, action)
+            case ChangePassword():
+                await change_password(context, action)
+            case PullFirmware():
+                await pull_firmware(context, action)
+            case _:
+                assert_never(action)
 
     async def _right_host(self) -> Host:
         """The host, if its serial is the spec's: cables are swapped and addresses reassigned."""
@@ -105,6 +155,8 @@ class RedfishBmc:
                 return await self._read_power()
             case Kind.BMC_HARDWARE:
                 return await self._read_hardware()
+            case Kind.BMC_SETTINGS:
+                return await read_settings(Context(self._client, self._ladder, await self._finder.read()))
             case _:
                 raise InvariantError(f"a BMC is no witness of {kind}")
 

@@ -164,5 +164,6 @@ class HttpClient:
         if body is None:
             return f"{method} {target}{self._common}{headers}{closing}\r\n".encode("latin-1", "replace")
         # The bare media type: bmcweb once refused parameters after it (Q09). Always a length, never chunked (Q05).
-        typed = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        return f"{method} {target}{self._common}{headers}{typed}{closing}\r\n".encode("latin-1", "replace") + body
+        typed = "" if "Content-Type:" in headers else "Content-Type: application/json\r\n"
+        head = f"{method} {target}{self._common}{headers}{typed}Content-Length: {len(body)}\r\n{closing}\r\n"
+        return head.encode("latin-1", "replace") + body

@@ -33,6 +33,7 @@ class Deadlines:
     """FirmwareInventory of a DGX H100 takes 2 to 3 minutes with some NIC firmwares (quirk Q11)."""
     write_s: float = 75.0
     """Some BMCs hold a PATCH for more than 60 s (quirk Q11)."""
+    upload_s: float = 1800.0
     read_power_s: float = 30.0
     read_hardware_s: float = 600.0
     act_s: float = 120.0

@@ -94,3 +94,7 @@ def make_site(
         netboot=NetbootSpec(boot_url=boot_url),
     )
     return StoredSpec(digest="sha256:" + "0" * 64, spec=spec, profiles={"compute": profile})
+
+
+TINY = replace(SMALL, name="tiny", cpus=1, memory_gib=4, nics=1, nvme=1, nvlinks_per_gpu=2)
+"""One of every kind of resource, and little more: what validators are run on."""

@@ -6,9 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from redfish_client import Client
-from simulated_runs import PASSWORD, USER, RecordingProgram, boot_server, running, until
-from simulated_sites import SMALL, make_site
 
 from metalwright.model import node_data
 from metalwright.model.errors import TemporaryError
@@ -19,6 +16,9 @@ from metalwright.ports import BootArguments, BootedMachine
 from metalwright.simulator import netboot
 from metalwright.simulator.machine import SimulatedMachine
 from metalwright.simulator.site import SimulatedSite
+from tests.fast.simulator.redfish_client import Client
+from tests.fast.simulator.simulated_runs import PASSWORD, USER, RecordingProgram, boot_server, running, until
+from tests.fast.simulator.simulated_sites import SMALL, make_site
 
 N1 = NodeName("n1")
 SCRIPT = """#!ipxe

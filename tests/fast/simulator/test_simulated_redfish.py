@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import urldefrag
 
 import pytest
-from redfish_client import Client
-from simulated_runs import PASSWORD, USER, RecordingProgram, running
-from simulated_sites import H100, SMALL, make_site
 
 from metalwright.model.spec import StoredSpec
 from metalwright.simulator.site import SimulatedSite
+from tests.fast.simulator.redfish_client import Client
+from tests.fast.simulator.simulated_runs import PASSWORD, USER, RecordingProgram, running
+from tests.fast.simulator.simulated_sites import H100, SMALL, make_site
 
 V1 = "/redfish/v1"
 HOST = f"{V1}/Systems/System_0"

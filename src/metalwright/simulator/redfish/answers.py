@@ -50,6 +50,8 @@ _TEXTS = {
     "QueryParameterUnsupported": ("Query parameter '{0}' is not supported.", "Warning"),
     "QueryParameterValueFormatError": ("The value '{0}' for the query parameter '{1}' is not in a format that it can accept.", "Warning"),
     "QueryNotSupportedOnResource": ("Querying is not supported on the requested resource.", "Warning"),
+    "ServiceDisabled": ("The operation failed because the service at {0} is disabled.", "Warning"),
+    "NoOperation": ("The request body submitted contains no data to act upon.", "Warning"),
     "GeneralError": ("{0}", "Critical"),
 }
 

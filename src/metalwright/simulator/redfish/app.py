@@ -33,6 +33,8 @@ _OPEN = {"/redfish", ROOT, f"{ROOT}/odata", f"{ROOT}/$metadata", metadata.OEM_SC
 """Readable without a login (DSP0266 13.3.1)."""
 
 
+_OFFERED = ("*/*", "application/*", "application/json", "application/xml", "application/yaml")
+"""Media types that some document of ours has, or that a client may ask for one we lack (OpenAPI) and then get 404."""
 _LOGIN = {f"{ROOT}/SessionService/Sessions", f"{ROOT}/SessionService/Sessions/Members"}
 
 
@@ -180,6 +182,7 @@ class RedfishSite:
                 else refuse(404, "ResourceMissingAtURI", path[:200])
             )
         act, privilege = handler
+        body = _without_annotations(request.body) if request.method == "PATCH" else request.body
         self._check_privilege(name, user, privilege, path)
         wanted = request.headers.get("if-match")
         if wanted is not None and document is not None and wanted not in {"*", _etag(document)}:
@@ -192,7 +195,7 @@ class RedfishSite:
             render=lambda found: render(view, found),
             now=self._now,
         )
-        return await act(desk, request.body)
+        return await act(desk, body)
 
     def _check_privilege(self, name: NodeName, user: str, privilege: str, path: str) -> None:
         """The role's privileges; everybody may change their own password and end their own session."""
@@ -232,7 +235,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
     if headers.get("odata-version", "4.0") not in {"4.0", "4.01"}:
         raise refuse(412, "GeneralError", "OData-Version 4.0 is the only one supported.")
     accept = headers.get("accept", "*/*")
-    if not any(word in accept for word in ("*/*", "application/*", "application/json", "application/xml", "text/event-stream")):
+    if not any(word in accept for word in _OFFERED):
         raise refuse(406, "GeneralError", "Only application/json is offered.")
 
 
@@ -259,6 +262,14 @@ async def _body(receive: Receive, headers: Mapping[str, str]) -> Mapping[str, An
     if not isinstance(body, dict):
         raise refuse(400, "MalformedJSON")
     return body
+
+
+def _without_annotations(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A PATCH may echo what it read, `@odata.id` included; one that says nothing else is refused (DSP0266 7.7)."""
+    said = {name: value for name, value in body.items() if not name.startswith("@odata.")}
+    if not said:
+        raise refuse(400, "NoOperation")
+    return said
 
 
 def _fixed(path: str) -> Answer | None:

@@ -37,7 +37,7 @@ def baseboard(view: View) -> Document | None:
         Model=f"HGX {view.parts.profile.gpu_model}",
         PowerState=POWER_TEXT[view.power],
         Status=OK,
-        MemorySummary={"TotalSystemMemoryGiB": memory_gib, "Status": OK},
+        MemorySummary={"TotalSystemMemoryGiB": memory_gib},
         Links={"Chassis": [link(HGX_CHASSIS)], "ManagedBy": [link(HGX_BMC)]},
         **children(HGX, "Processors", "Memory"),
     )

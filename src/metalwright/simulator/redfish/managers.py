@@ -103,8 +103,17 @@ def network_protocol(view: View) -> Document:
 
 
 def update_service(view: View) -> Document:
+    """Shown and switched off: a simulated BMC refuses to be flashed."""
     path = f"{ROOT}/UpdateService"
-    return resource(path, "UpdateService", "Update Service", ServiceEnabled=False, Status=PRESENT, **children(path, "FirmwareInventory"))
+    return resource(
+        path,
+        "UpdateService",
+        "Update Service",
+        ServiceEnabled=False,
+        Status={"Health": "OK", "State": "Disabled"},
+        Actions={"#UpdateService.SimpleUpdate": {"target": f"{path}/Actions/UpdateService.SimpleUpdate"}},
+        **children(path, "FirmwareInventory"),
+    )
 
 
 def firmware_inventory(view: View) -> Document:

@@ -28,6 +28,8 @@ def apply(document: Document, parameters: dict[str, str], lookup: Lookup) -> Doc
     """The document as the query wants it."""
     is_collection = "Members" in document
     if "only" in parameters:
+        if parameters["only"]:
+            raise refuse(400, "QueryParameterValueFormatError", parameters["only"], "only")
         if not is_collection:
             raise refuse(400, "QueryNotSupportedOnResource")
         if len(document["Members"]) == 1:

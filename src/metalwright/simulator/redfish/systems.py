@@ -66,7 +66,7 @@ def host(view: View) -> Document:
             "Model": parts.cpus[0].model if parts.cpus else None,
             "Status": OK,
         },
-        MemorySummary={"TotalSystemMemoryGiB": parts.memory_mib() / 1024, "Status": OK},
+        MemorySummary={"TotalSystemMemoryGiB": parts.memory_mib() / 1024},
         TrustedModules=[{"InterfaceType": "TPM2_0", "Status": {"State": "Enabled"}}] if parts.tpm else [],
         Boot=_boot(view),
         Actions={
@@ -184,7 +184,7 @@ def _dimm(dimm: Dimm) -> Document:
         OperatingSpeedMhz=4400,
         AllowedSpeedsMHz=[4800],
         ErrorCorrection="MultiBitECC",
-        DeviceLocator=dimm.slot,
+        Location={"PartLocation": {"LocationType": "Slot", "ServiceLabel": dimm.slot}},
         Manufacturer="Micron",
         PartNumber=dimm.part_number,
         SerialNumber=dimm.serial,
@@ -372,7 +372,7 @@ def device_function(view: View, key: str) -> Document | None:
         **({"InfiniBand": guid} if nic.rdma else {}),
         DeviceEnabled=True,
         Status=PRESENT,
-        Links={"PhysicalPortAssignment": link(f"{ADAPTERS}/{key}/Ports/1")},
+        Links={"PhysicalNetworkPortAssignment": link(f"{ADAPTERS}/{key}/Ports/1")},
     )
 
 

@@ -60,6 +60,11 @@ async def reset_manager(desk: Desk, body: Body) -> Answer:
     return Answer(status=204)
 
 
+async def refuse_update(desk: Desk, body: Body) -> Answer:
+    """UpdateService is disabled."""
+    raise refuse(503, "ServiceDisabled", "UpdateService")
+
+
 def _reset_type(body: Body, allowed: tuple[str, ...], action: str, default: str | None = None) -> str:
     unknown = next((name for name in body if name != "ResetType"), None)
     if unknown is not None:
@@ -271,6 +276,7 @@ Posting = Callable[[Desk, Body], Awaitable[Answer]]
 POSTS: dict[str, tuple[Posting, str]] = {
     f"{HOST}/Actions/ComputerSystem.Reset": (reset_system, "ConfigureComponents"),
     f"{BMC}/Actions/Manager.Reset": (reset_manager, "ConfigureManager"),
+    f"{ROOT}/UpdateService/Actions/UpdateService.SimpleUpdate": (refuse_update, "ConfigureComponents"),
     services.SESSIONS: (create_session, ""),
     f"{services.SESSIONS}/Members": (create_session, ""),
     services.ACCOUNTS: (create_account, "ConfigureUsers"),

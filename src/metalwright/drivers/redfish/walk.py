@@ -1,7 +1,6 @@
 """Reads the documents of an inventory by following links, two at a time, each at most once. One bad member never ends a walk."""
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from metalwright.drivers.redfish.expand import ExpandTrust, expand_query, firmwa
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.limits import Limits
 from metalwright.drivers.redfish.routes import links
+from metalwright.drivers.redfish.work_list import WorkList
 
 _NEXT = "Members@odata.nextLink"
 
@@ -30,18 +30,15 @@ class Walk:
         self._firmware = ""
         self._ports = ports
         self._counters = counters
-        self._queue: deque[tuple[str, str]] = deque()
-        self._seen: set[str] = set()
+        self._todo = WorkList(limits.documents)
         self._page_of: dict[str, str] = {}
         self._fault: BmcFault | None = None
-        self._busy = 0
-        self._idle: list[asyncio.Future[None]] = []
 
     async def run(self) -> Documents:
         """Raises BmcFault when the whole BMC refuses (account, certificate); everything else is in `documents.failed`."""
         root = await self._client.root()
         self.documents.found["/redfish/v1"] = root
-        self._seen.add("/redfish/v1")
+        self._todo.claim("/redfish/v1")
         await self._learn_firmware(root)
         self._follow("/redfish/v1", "root", root)
         if self._fault is not None:
@@ -54,27 +51,11 @@ class Walk:
         return self.documents
 
     async def _work(self) -> None:
-        while True:
-            while not self._queue:
-                if self._busy == 0:
-                    self._wake()
-                    return
-                waiter = asyncio.get_running_loop().create_future()
-                self._idle.append(waiter)
-                await waiter
-            path, route = self._queue.popleft()
-            self._busy += 1
+        while (item := await self._todo.take()) is not None:
             try:
-                await self._visit(path, route)
+                await self._visit(*item)
             finally:
-                self._busy -= 1
-                self._wake()
-
-    def _wake(self) -> None:
-        for waiter in self._idle:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._idle.clear()
+                self._todo.done(item)
 
     async def _learn_firmware(self, root: Mapping[str, Any]) -> None:
         """Whether and for which firmware `$expand` is worth a try: needs the first manager, which the inventory reads anyway."""
@@ -82,14 +63,13 @@ class Walk:
         managers = link_of(root.get("Managers"))
         if self._expand is None or managers is None:
             return
-        self._seen.add(managers)
+        self._todo.claim(managers)
         await self._visit(managers, "list:manager")
+        while (item := await self._todo.take()) is not None:
+            await self._visit(*item)
+            self._todo.done(item)
         first = next(iter(self.documents.pages.get(managers, ())), None)
-        if first is not None and first in self._seen:
-            self._queue.clear()
-            for path in self.documents.pages[managers]:
-                await self._visit(path, "manager")
-            self._firmware = firmware_key(root, self.documents.get(first))
+        self._firmware = firmware_key(root, self.documents.get(first))
 
     async def _visit(self, path: str, route: str) -> None:
         try:
@@ -101,7 +81,7 @@ class Walk:
             return
         except BmcFault as fault:
             self._fault = fault
-            self._queue.clear()
+            self._todo.clear()
             return
         if not answer.is_ok:
             self._fail(path, _reason(answer))
@@ -147,8 +127,7 @@ class Walk:
 
     def _take_member(self, member: Mapping[str, Any], route: str) -> None:
         path = link_of(member)
-        if path is not None and path not in self._seen and len(self._seen) < self._limits.documents:
-            self._seen.add(path)
+        if path is not None and self._todo.claim(path):
             self.documents.found[path] = member
             self._follow(path, route, member)
 
@@ -188,7 +167,7 @@ class Walk:
 
     def _next_page(self, collection: str, route: str, following: str) -> None:
         pages = sum(1 for first in self._page_of.values() if first == collection)
-        if pages >= self._limits.pages or following in self._seen:
+        if pages >= self._limits.pages or following in self._page_of:
             self.documents.cut[collection] = f"pages without end (stopped after {pages + 1})"
             return
         self._page_of[following] = collection
@@ -199,13 +178,9 @@ class Walk:
             self._push(target, onward)
 
     def _push(self, path: str, route: str) -> None:
-        if path in self._seen:
-            return
-        if len(self._seen) >= self._limits.documents or self._client.http.received_bytes > self._limits.total_bytes:
+        is_too_much = self._client.http.received_bytes > self._limits.total_bytes
+        if is_too_much or not self._todo.push(path, route):
             self.documents.cut["/redfish/v1"] = "not all read: this BMC has more documents than an inventory may read"
-            return
-        self._seen.add(path)
-        self._queue.append((path, route))
 
 
 def _reason(answer: Answer) -> str:

@@ -3,6 +3,7 @@
 from tests.conformance.store_suite_endpoints import *  # noqa: F403
 from tests.conformance.store_suite_evidence import *  # noqa: F403
 from tests.conformance.store_suite_leases import *  # noqa: F403
+from tests.conformance.store_suite_migrations import *  # noqa: F403
 from tests.conformance.store_suite_nouns import *  # noqa: F403
 from tests.conformance.store_suite_people import *  # noqa: F403
 from tests.conformance.store_suite_specs import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Connections and transactions. A transaction holds nothing but the database: callers await nothing else inside one.
+"""The database: its address, its engines, and how each of its connections is set up.
 
 Two engines: `read` and `write`. On SQLite they are one writing connection (BEGIN IMMEDIATE, so that a transaction never has to be
 upgraded and never deadlocks) and a few that can only read (WAL: they see the last commit and block nobody). On PostgreSQL reads are
@@ -6,24 +6,29 @@ REPEATABLE READ, so that all statements of a batch see one moment.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event, exc, make_url
 from sqlalchemy.engine import URL, Connection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from metalwright.model.errors import InputError, InvariantError
 from metalwright.store.failures import as_ours
+from metalwright.store.transaction import Transaction, transaction
 
 DEADLINE_S = 6.0
 """Of one transaction, everything included. Shorter than the shortest sensible lease (10 s): a call that takes longer would end after
 another worker has taken the shard."""
 LONG_DEADLINE_S = 300.0
 """Of a migration or the adoption of a new spec: done once by an operator, not inside a turn."""
+QUEUE_S = 4.0
+"""How long a call waits for a connection of this process."""
+CONNECT_S = 3
+"""And then for PostgreSQL to accept a new one."""
 BUSY_S = 4.0
 """How long SQLite waits for another process's write (a CLI that asks for something) before it gives up."""
 
@@ -68,7 +73,7 @@ class Database:
         if self._writer is not None:
             return
         if self.dialect == "sqlite":
-            _make_folder(self.url)
+            await asyncio.to_thread(_try_file, Path(self.url.database or ""))
             self._writer = _sqlite_engine(self.url, connections=1, begin="BEGIN IMMEDIATE")
             self._reader = _sqlite_engine(self.url, connections=4, begin="BEGIN", setting="PRAGMA query_only=ON")
         else:
@@ -83,31 +88,29 @@ class Database:
                 with as_ours():
                     await engine.dispose()
 
-    @asynccontextmanager
-    async def read(self, deadline_s: float = DEADLINE_S) -> AsyncIterator[AsyncConnection]:
+    def read(self, deadline_s: float = DEADLINE_S) -> AbstractAsyncContextManager[Transaction]:
         """One reading transaction: every statement in it sees the same moment."""
-        if self._reader is None:
-            raise InvariantError("the store is not open")
-        with as_ours():
-            async with asyncio.timeout(deadline_s), self._reader.begin() as connection:
-                yield connection
+        return transaction(self._opened(self._reader), deadline_s)
 
-    @asynccontextmanager
-    async def write(self, deadline_s: float = DEADLINE_S) -> AsyncIterator[AsyncConnection]:
+    def write(self, deadline_s: float = DEADLINE_S) -> AbstractAsyncContextManager[Transaction]:
         """One writing transaction: committed when the block ends, gone when it raises."""
-        if self._writer is None:
+        return transaction(self._opened(self._writer), deadline_s)
+
+    def _opened(self, engine: AsyncEngine | None) -> AsyncEngine:
+        if engine is None:
             raise InvariantError("the store is not open")
-        with as_ours():
-            async with asyncio.timeout(deadline_s), self._writer.begin() as connection:
-                yield connection
+        return engine
 
 
-def _make_folder(url: URL) -> None:
-    folder = Path(url.database or "").parent
+def _try_file(path: Path) -> None:
+    """Make the folder, and open the file once: an asynchronous connection that cannot be made leaves a thread that complains."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}", hint="it must be a folder this user may write to") from error
+        message = f"cannot make the folder {path.parent}: {error.strerror}"
+        raise InputError(message, hint="it must be a folder this user may write to") from error
+    with as_ours(), closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
+        connection.execute("PRAGMA schema_version").fetchone()
 
 
 def _sqlite_engine(url: URL, *, connections: int, begin: str, setting: str = "") -> AsyncEngine:
@@ -116,7 +119,7 @@ def _sqlite_engine(url: URL, *, connections: int, begin: str, setting: str = "")
         poolclass=AsyncAdaptedQueuePool,
         pool_size=connections,
         max_overflow=0,
-        pool_timeout=DEADLINE_S,
+        pool_timeout=QUEUE_S,
         connect_args={"timeout": BUSY_S},
     )
 
@@ -141,9 +144,9 @@ def _postgresql_engine(url: URL) -> AsyncEngine:
         url,
         pool_size=4,
         max_overflow=4,
-        pool_timeout=DEADLINE_S,
+        pool_timeout=QUEUE_S,
         connect_args={
-            "connect_timeout": 4,
+            "connect_timeout": CONNECT_S,
             "keepalives_idle": 5,
             "keepalives_interval": 2,
             "keepalives_count": 2,

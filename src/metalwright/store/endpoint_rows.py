@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import BindParameter, Double, bindparam, case, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metalwright.model.boot import BootGrant
 from metalwright.model.ids import Instant, NodeName, node_subject
@@ -13,6 +12,7 @@ from metalwright.store import rows
 from metalwright.store.part import Part
 from metalwright.store.recording import WAKE
 from metalwright.store.tables import grants, operations, subjects
+from metalwright.store.transaction import Transaction
 
 GRANTS_SHOWN = 16
 """The newest of a node: enough for every boot of its present and its last order."""
@@ -100,5 +100,5 @@ class EndpointRows(Part):
                 await connection.execute(WAKE, {"b_subject": operation.subject, "b_at": 0.0})
 
 
-async def _wake(connection: AsyncConnection, node: NodeName) -> None:
+async def _wake(connection: Transaction, node: NodeName) -> None:
     await connection.execute(WAKE, {"b_subject": node_subject(node), "b_at": 0.0})

@@ -1,5 +1,6 @@
 """Foreign errors of the databases → `model.errors`, by who must act."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,37 +8,24 @@ from sqlalchemy import exc
 
 from metalwright.model.errors import InputError, InvariantError, MachineFault, MetalwrightError, TemporaryError
 
-SQLITE_CODES = {
-    5: "busy",
-    6: "locked",
-    8: "read-only",
-    10: "io",
-    11: "corrupt",
-    13: "full",
-    14: "cannot-open",
-    3: "permission",
-    19: "constraint",
-    23: "permission",
-    26: "not-a-database",
-    17: "locked",
-    15: "locked",
-}
-"""Primary result codes (sqlite.org/rescode.html) → what they mean here."""
+TOO_SLOW = "the database did not answer in time"
+TOO_SLOW_HINT = "is it overloaded, stopped, or cut off?"
 
-_SPACE = MachineFault("the disk of the site's database is full", hint="free some space; nothing was half written")
-_SICK: dict[str, MetalwrightError] = {
-    "full": _SPACE,
-    "io": MachineFault("the disk of the site's database fails to read or write", hint="look at the kernel log (dmesg) of this machine"),
-    "corrupt": MachineFault(
-        "the site's database is damaged",
-        hint="stop metalwright, keep a copy of .metalwright, and restore the last backup; the evidence log opens a new origin",
-    ),
-    "not-a-database": InputError("the site's database file is not a SQLite database", hint="restore it from a backup, or move it away"),
-    "read-only": InputError("the site's database cannot be written", hint="check the owner and the rights of the folder .metalwright"),
-    "permission": InputError("the site's database may not be used", hint="check the owner and the rights of the folder .metalwright"),
-    "cannot-open": InputError("the site's database cannot be opened", hint="check that the folder .metalwright exists and is yours"),
+_RIGHTS = "check the owner and the rights of the folder .metalwright"
+_RESTORE = "stop metalwright, keep a copy of .metalwright, and restore the last backup; the evidence log then opens a new origin"
+_SQLITE: dict[int, tuple[type[InputError] | type[MachineFault], str, str]] = {
+    3: (InputError, "the site's database may not be used", _RIGHTS),
+    8: (InputError, "the site's database cannot be written", _RIGHTS),
+    10: (MachineFault, "the disk of the site's database fails to read or write", "look at the kernel log (dmesg) of this machine"),
+    11: (MachineFault, "the site's database is damaged", _RESTORE),
+    13: (MachineFault, "the disk of the site's database is full", "free some space; nothing was half written"),
+    14: (InputError, "the site's database cannot be opened", _RIGHTS),
+    23: (InputError, "the site's database may not be used", _RIGHTS),
+    26: (InputError, "the site's database file is not a SQLite database", "restore it from a backup, or move it away"),
 }
-"""By meaning; `locked` and `busy` are temporary, `constraint` is our bug."""
+"""Primary result codes (sqlite.org/rescode.html) that a person must act on."""
+_SQLITE_BUSY = (5, 6, 15, 17)
+"""BUSY, LOCKED, PROTOCOL (a race for the WAL), SCHEMA: another process is at it just now."""
 
 _INPUT_STATES = {
     "28": ("the database refuses this user", "check user, password and pg_hba.conf"),
@@ -59,11 +47,13 @@ def as_ours() -> Iterator[None]:
     try:
         yield
     except TimeoutError as error:
-        raise TemporaryError("the database did not answer in time", hint="is it overloaded, or cut off?") from error
+        raise TemporaryError(TOO_SLOW, hint=TOO_SLOW_HINT) from error
     except exc.TimeoutError as error:
         raise TemporaryError("every database connection is in use", retry_after_s=1.0) from error
     except exc.DBAPIError as error:
         raise _translated(error) from error
+    except sqlite3.Error as error:
+        raise _from_sqlite(error.sqlite_errorcode & 0xFF, str(error)) from error
     except OverflowError as error:
         raise InvariantError("a number does not fit the database", hint="it should have been refused where it came in") from error
     except OSError as error:
@@ -73,7 +63,7 @@ def as_ours() -> Iterator[None]:
 def _translated(error: exc.DBAPIError) -> MetalwrightError:
     code = getattr(error.orig, "sqlite_errorcode", None)
     if isinstance(code, int):
-        return _from_sqlite(SQLITE_CODES.get(code & 0xFF, "other"), str(error.orig))
+        return _from_sqlite(code & 0xFF, str(error.orig))
     state = getattr(error.orig, "sqlstate", None)
     if isinstance(state, str):
         return _from_postgresql(state, str(error.orig).strip())
@@ -82,11 +72,13 @@ def _translated(error: exc.DBAPIError) -> MetalwrightError:
     return InvariantError(f"the database refuses a statement: {_first_line(error)}")
 
 
-def _from_sqlite(meaning: str, said: str) -> MetalwrightError:
-    if meaning in ("busy", "locked"):
+def _from_sqlite(code: int, said: str) -> MetalwrightError:
+    if code in _SQLITE_BUSY:
         return TemporaryError("the site's database is in use by another process", retry_after_s=1.0)
-    sick = _SICK.get(meaning)
-    return type(sick)(sick.message, hint=sick.hint) if sick else InvariantError(f"SQLite refuses a statement: {said}")
+    if code in _SQLITE:
+        kind, message, hint = _SQLITE[code]
+        return kind(message, hint=hint)
+    return InvariantError(f"SQLite refuses a statement: {said}")
 
 
 def _from_postgresql(state: str, said: str) -> MetalwrightError:

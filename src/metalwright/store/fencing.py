@@ -1,12 +1,12 @@
 """The fence: a write for a shard counts only while this worker's lease on it, with this epoch, lives."""
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metalwright.model.errors import FencedError
 from metalwright.ports import Fence
 from metalwright.store.statements import DatabaseNow
 from metalwright.store.tables import leases
+from metalwright.store.transaction import Transaction
 
 _LEASE = (
     select(leases.c.shard)
@@ -21,7 +21,7 @@ _LEASE = (
 """Locked (shared) on PostgreSQL until the transaction ends: nobody takes the shard between this check and the commit."""
 
 
-async def check_fence(connection: AsyncConnection, fence: Fence) -> None:
+async def check_fence(connection: Transaction, fence: Fence) -> None:
     """FencedError unless the lease lives. Run it in the transaction that writes, before its first write."""
     values = {"shard": fence.shard, "worker": fence.worker, "epoch": fence.epoch}
     if (await connection.execute(_LEASE, values)).first() is None:

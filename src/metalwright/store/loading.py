@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql import Select
 
 from metalwright.codec.json_codec import from_bytes
@@ -19,6 +18,7 @@ from metalwright.store import rows
 from metalwright.store.remembered import Remembered
 from metalwright.store.statements import AnyOf
 from metalwright.store.tables import bodies, grants, operations, orders, permits, requests, runs, seen, subjects, verdicts
+from metalwright.store.transaction import Transaction
 
 _BATCH = AnyOf(subjects.c.subject, "subjects")
 
@@ -74,7 +74,7 @@ PAUSES = (
 SITES = select(subjects.c.subject).where(subjects.c.shard == SITE_SHARD, subjects.c.is_active)
 
 
-async def load_nodes(connection: AsyncConnection, wanted: Sequence[Subject], remembered: Remembered) -> list[NodeRows]:
+async def load_nodes(connection: Transaction, wanted: Sequence[Subject], remembered: Remembered) -> list[NodeRows]:
     """The rows of the subjects that exist, in the order asked for."""
     batch = {"subjects": list(wanted)}
     heads = {row["subject"]: row for row in (await connection.execute(SUBJECTS, batch)).mappings()}
@@ -115,7 +115,7 @@ def _grouped(pairs: Any) -> Mapping[str, list[Any]]:
     return groups
 
 
-async def _observations(connection: AsyncConnection, batch: Mapping[str, Any], remembered: Remembered) -> Mapping[str, list[Observation]]:
+async def _observations(connection: Transaction, batch: Mapping[str, Any], remembered: Remembered) -> Mapping[str, list[Observation]]:
     looks = (await connection.execute(SEEN, batch)).mappings().all()
     keys = {(row["kind"], row["digest"]) for row in looks if row["digest"] is not None}
     decoded = {key: body for key in keys if (body := remembered.bodies.get(key)) is not None}
@@ -124,7 +124,7 @@ async def _observations(connection: AsyncConnection, batch: Mapping[str, Any], r
     return _grouped((row["subject"], _observation(row, decoded)) for row in looks)
 
 
-async def _read_bodies(connection: AsyncConnection, keys: set[tuple[str, str]], remembered: Remembered) -> dict[tuple[str, str], Body]:
+async def _read_bodies(connection: Transaction, keys: set[tuple[str, str]], remembered: Remembered) -> dict[tuple[str, str], Body]:
     digests = {"digests": sorted({digest for _, digest in keys})}
     stored: dict[str, bytes] = {row.digest: row.body for row in await connection.execute(BODIES, digests)}
     if missing := set(digests["digests"]) - stored.keys():
@@ -150,7 +150,7 @@ def _observation(row: rows.Columns, decoded: Mapping[tuple[str, str], Body]) -> 
     )
 
 
-async def _paused(connection: AsyncConnection, heads: Mapping[str, rows.Columns]) -> set[Subject]:
+async def _paused(connection: Transaction, heads: Mapping[str, rows.Columns]) -> set[Subject]:
     """Paused: the last word on the subject, its rack or the site is `pause`. Each is resumed by itself."""
     sites = [row.subject for row in await connection.execute(SITES)]
     asked = {*heads, *(_rack_of(row) for row in heads.values()), *sites}

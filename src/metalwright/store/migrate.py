@@ -6,10 +6,10 @@ An up-to-date database costs one SELECT; Alembic is imported only when there is 
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metalwright.model.errors import InputError
 from metalwright.store.database import LONG_DEADLINE_S, Database
+from metalwright.store.transaction import Transaction
 
 VERSION = "0001"
 """The newest migration in `migrations/versions`; a test compares."""
@@ -28,7 +28,7 @@ async def migrate(database: Database) -> None:
             await connection.run_sync(_upgrade)
 
 
-async def _one_at_a_time(connection: AsyncConnection, dialect: str) -> None:
+async def _one_at_a_time(connection: Transaction, dialect: str) -> None:
     """On SQLite the writing transaction itself keeps others out."""
     if dialect == "postgresql":
         await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})

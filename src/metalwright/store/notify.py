@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable
 import psycopg
 from sqlalchemy import bindparam, text
 from sqlalchemy.engine import URL
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metalwright.model.ids import Subject
+from metalwright.store.transaction import Transaction
 
 CHANNEL = "metalwright"
 PAYLOAD_BYTES = 7000
@@ -18,7 +18,7 @@ RECONNECT_S = 2.0
 _NOTIFY = text("SELECT pg_notify(:channel, :subjects)").bindparams(bindparam("channel"), bindparam("subjects"))
 
 
-async def notify(connection: AsyncConnection, subjects: Iterable[Subject]) -> None:
+async def notify(connection: Transaction, subjects: Iterable[Subject]) -> None:
     """Tell every listening process, once this transaction is committed."""
     for payload in _payloads(subjects):
         await connection.execute(_NOTIFY, {"channel": CHANNEL, "subjects": payload})

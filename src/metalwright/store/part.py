@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from metalwright.model.ids import Subject
 from metalwright.store.database import DEADLINE_S, Database
 from metalwright.store.hints import Hints
 from metalwright.store.notify import notify
 from metalwright.store.remembered import Remembered
+from metalwright.store.transaction import Transaction
 
 
 class Part:
@@ -21,7 +20,7 @@ class Part:
         self._remembered = Remembered()
 
     @asynccontextmanager
-    async def _change(self, subjects: Iterable[Subject], deadline_s: float = DEADLINE_S) -> AsyncIterator[AsyncConnection]:
+    async def _change(self, subjects: Iterable[Subject], deadline_s: float = DEADLINE_S) -> AsyncIterator[Transaction]:
         """A writing transaction about these subjects; whoever listens for changes is told when it is committed."""
         async with self._database.write(deadline_s) as connection:
             yield connection

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic_core import PydanticSerializationError
 from sqlalchemy import bindparam, delete, exists, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metalwright.codec.json_codec import digest_of, to_bytes
 from metalwright.model.hardware import Gap
@@ -13,6 +12,7 @@ from metalwright.model.observation import Observation
 from metalwright.store import rows
 from metalwright.store.statements import AnyOf, Least, insert_or_overwrite
 from metalwright.store.tables import bodies, citations, seen, subjects
+from metalwright.store.transaction import Transaction
 
 Encoded = tuple[Observation, Digest | None, bytes]
 
@@ -30,23 +30,21 @@ UNUSED_KEPT_S = 3600.0
 """A turn may still cite a body that was replaced after the turn read it; no turn lasts an hour."""
 
 
-async def record_observations(connection: AsyncConnection, dialect: str, encoded: Sequence[Encoded]) -> None:
+async def record_observations(connection: Transaction, encoded: Sequence[Encoded]) -> None:
     """Newer looks replace older ones; a body is written only when its digest is not the one already current."""
     wanted = sorted({look.subject for look, _, _ in encoded})
     current = {(row.subject, row.kind, row.witness): row.digest for row in await connection.execute(CURRENT, {"subjects": wanted})}
-    await _write_bodies(connection, dialect, encoded, current)
+    await _write_bodies(connection, encoded, current)
     looks = [_seen_values(look, digest) for look, digest, _ in encoded]
     looks.sort(key=lambda row: (row["subject"], row["kind"], row["witness"], row["seen_at"]))
-    await connection.execute(insert_or_overwrite(dialect, seen, SEEN_KEY, SEEN_TAKEN, newest="seen_at"), looks)
+    await connection.execute(insert_or_overwrite(connection.dialect, seen, SEEN_KEY, SEEN_TAKEN, newest="seen_at"), looks)
     at: dict[Subject, Instant] = {}
     for look, _, _ in encoded:
         at[look.subject] = max(look.seen_at, at.get(look.subject, 0.0))
     await connection.execute(WAKE, [{"b_subject": subject, "b_at": at[subject]} for subject in wanted])
 
 
-async def _write_bodies(
-    connection: AsyncConnection, dialect: str, encoded: Sequence[Encoded], current: Mapping[tuple[str, str, str], str | None]
-) -> None:
+async def _write_bodies(connection: Transaction, encoded: Sequence[Encoded], current: Mapping[tuple[str, str, str], str | None]) -> None:
     new = {
         digest: body
         for look, digest, body in encoded
@@ -54,7 +52,7 @@ async def _write_bodies(
     }
     if new:
         values = [{"digest": digest, "body": body, "unused_since": None} for digest, body in sorted(new.items())]
-        await connection.execute(insert_or_overwrite(dialect, bodies, ("digest",), ("unused_since",)), values)
+        await connection.execute(insert_or_overwrite(connection.dialect, bodies, ("digest",), ("unused_since",)), values)
 
 
 def encode(look: Observation) -> Encoded:
@@ -102,7 +100,7 @@ UNUSED = update(bodies).where(bodies.c.unused_since.is_(None), ~_IS_CURRENT, ~_I
 FORGET = delete(bodies).where(bodies.c.unused_since < bindparam("before"), ~_IS_CURRENT, ~_IS_CITED)
 
 
-async def forget_unused(connection: AsyncConnection, now: Instant) -> int:
+async def forget_unused(connection: Transaction, now: Instant) -> int:
     """Delete bodies that for an hour were neither the last look of anything nor cited by a verdict; returns how many."""
     await connection.execute(USED_AGAIN)
     await connection.execute(UNUSED, {"now": now})

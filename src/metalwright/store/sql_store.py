@@ -22,7 +22,11 @@ class SqlStore(Specs, Turns, Leases, Permits, EndpointRows, EvidenceRows, Reques
     async def open(self) -> None:
         """Connect and bring the tables up to date. TemporaryError: not reachable now; InputError: address, rights or version."""
         await self._database.open()
-        await migrate(self._database)
+        try:
+            await migrate(self._database)
+        except BaseException:
+            await self._database.close()
+            raise
 
     async def close(self) -> None:
         """End every connection and every `changes()`."""

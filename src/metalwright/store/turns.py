@@ -46,7 +46,7 @@ class Turns(Part):
         if not changes:
             return []
         async with self._change([change.subject for change in changes]) as connection:
-            return await commit_changes(connection, self._database.dialect, changes, fence)
+            return await commit_changes(connection, changes, fence)
 
     async def record(self, observations: Sequence[Observation], fence: Fence | None) -> None:
         if not observations:
@@ -55,7 +55,7 @@ class Turns(Part):
         async with self._change([look.subject for look in observations]) as connection:
             if fence is not None:
                 await check_fence(connection, fence)
-            await record_observations(connection, self._database.dialect, encoded)
+            await record_observations(connection, encoded)
         await self._forget(max(look.seen_at for look in observations))
 
     async def _forget(self, now: Instant) -> None:

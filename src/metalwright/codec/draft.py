@@ -20,6 +20,8 @@ class Draft:
     values: dict[str, Any] = field(default_factory=dict)
     items: dict[str, list[tuple[SpecPath, Any]]] = field(default_factory=dict)
     names: dict[str, set[str]] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
+    """Keys of which some entries could not even be named: nothing is said to be missing there."""
 
     def each(self, key: str, shape: type[T]) -> Iterator[tuple[SpecPath, T]]:
         """The good entries of a list."""
@@ -35,10 +37,14 @@ class Draft:
         return self.names.get(key, set())
 
     def remember(self, key: str, raw: Any) -> None:
-        """Note the name of an entry before it is judged; images are known by `name@version`."""
-        if isinstance(raw, Mapping) and "name" in raw:
-            name = f"{raw['name']}@{raw.get('version')}" if key == "images" else str(raw["name"])
-            self.names.setdefault(key, set()).add(name)
+        """Note the name of an entry before it is judged: images are `name@version`, lines of the packing list serials."""
+        wanted = {"images": ("name", "version"), "purchase": ("serial",)}.get(key, ("name",))
+        if isinstance(raw, Mapping) and all(word in raw for word in wanted):
+            self.names.setdefault(key, set()).add("@".join(str(raw[word]) for word in wanted))
+        elif key != "purchase":
+            self.unsure.add(key)
+        if key == "nodes" and isinstance(raw, Mapping) and "serial" in raw:
+            self.names.setdefault("serials of nodes", set()).add(str(raw["serial"]))
 
     def spec(self) -> SiteSpec:
         """The spec, once nothing is wrong."""

@@ -31,7 +31,7 @@ def check_cables(draft: Draft, book: Notebook) -> None:
     for path, cable in draft.each("cables", CableSpec):
         labels.add(cable.label, (*path, "label"), cable.label, hint="labels name one cable each")
         lines.setdefault(cable.label, book.place(path).line)
-        if cable.fabric not in draft.named("fabrics"):
+        if cable.fabric not in draft.named("fabrics") and "fabrics" not in draft.unsure:
             book.blame(
                 (*path, "fabric"),
                 f"no fabric {quote(cable.fabric)} is declared",

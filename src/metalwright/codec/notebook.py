@@ -63,7 +63,7 @@ def did_you_mean(word: str, known: Iterable[str], what: str) -> str:
     """A hint that names the likeliest meant word, then all there are."""
     names = sorted(set(known))
     if not names:
-        return f"no {what} is declared"
+        return f"{what}: none"
     close = get_close_matches(word, names, n=1, cutoff=0.6)
     listed = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
     return (f"did you mean {close[0]}? " if close else "") + f"{what}: {listed}"

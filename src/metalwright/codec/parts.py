@@ -37,6 +37,7 @@ class PartReader:
         self._keys(tree.value)
         for key, value in tree.value.items():
             if value is None and key in keys_of(SiteSpec):
+                self.draft.unsure.add(key)
                 self.book.blame((key,), "is empty", f"write the value of {key}, or remove the key")
             elif key in IN_FILES and not isinstance(value, list):
                 self._file_part(key, value, tree)
@@ -56,10 +57,12 @@ class PartReader:
         for item in dataclasses.fields(SiteSpec):
             required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
             if required and item.name not in value:
+                self.draft.unsure.add(item.name)
                 self.book.blame((), f"{item.name} is missing", f"add the key {item.name}; `metalwright init DIR` writes a complete example")
 
     def _list(self, key: str, value: Plain, tree: YamlTree) -> None:
         if not isinstance(value, list):
+            self.draft.unsure.add(key)
             self.book.blame((key,), "expected a list", "start each entry with a hyphen")
             return
         self._items(key, enumerate(value), tree)
@@ -80,6 +83,7 @@ class PartReader:
 
     def _profiles(self, value: Plain, tree: YamlTree) -> None:
         if not isinstance(value, dict) or not value:
+            self.draft.unsure.add("profiles")
             self.book.blame(("profiles",), "expected profiles by name", "such as `compute: {base: hgx-h100-8}`")
             return
         kept = self.draft.items.setdefault("profiles", [])
@@ -97,6 +101,7 @@ class PartReader:
             if found is not None:
                 read_table_part(key, found, self.files, self.book, self.draft)
         elif not isinstance(value, str) or not value:
+            self.draft.unsure.add(key)
             self.book.blame((key,), "is neither a list nor a file name", f"write {key}: {key}.csv, or the entries after hyphens")
         elif key == "images":
             self._images(value)
@@ -109,6 +114,7 @@ class PartReader:
         try:
             names = self.files.matching(pattern) if "*" in pattern else [pattern]
         except FileRefused as refused:
+            self.draft.unsure.add("images")
             self.book.blame(("images",), refused.message, refused.hint)
             return
         if not names:
@@ -119,6 +125,7 @@ class PartReader:
     def _image(self, name: str, path: SpecPath) -> None:
         tree = self._yaml(name, path, self.book.place(path))
         if tree is None:
+            self.draft.unsure.add("images")
             return
         self.draft.remember("images", tree.value)
         found = decode(ImageRecipe, tree.value, path, self.book, tree.texts)

@@ -62,7 +62,7 @@ def _check_racks(draft: Draft, book: Notebook) -> None:
             book.blame(
                 (*path, "feeds"), f"rack {rack.name} has no power feed", "name each feed with its usable kW: feeds: [{name: A, kw: 17.3}]"
             )
-    if not draft.named("racks") and "racks" in draft.items:
+    if not draft.named("racks") and "racks" not in draft.unsure and "racks" in draft.items:
         book.blame(("racks",), "no rack is declared", "declare each rack with its feeds and cooling")
 
 
@@ -95,7 +95,7 @@ def _check_nodes(draft: Draft, book: Notebook) -> None:
             book.blame(
                 (*path, "unit"), f"unit {node.unit} is outside rack {node.rack}, which has {height}", "units count from 1 at the bottom"
             )
-    if not draft.named("nodes") and "nodes" in draft.items:
+    if not draft.named("nodes") and "nodes" not in draft.unsure and "nodes" in draft.items:
         book.blame(("nodes",), "no node is declared", "one line per server")
 
 
@@ -109,7 +109,7 @@ def _address(bmc: str) -> str:
 def _check_purchase(draft: Draft, book: Notebook) -> None:
     serials = Once("serial", book)
     lines = list(draft.each("purchase", PurchaseLine))
-    owners = {line.serial for _, line in lines if line.serial} | {node.serial for _, node in draft.each("nodes", NodeSpec)}
+    owners = draft.named("purchase") | draft.named("serials of nodes")
     for path, line in lines:
         if line.serial is not None:
             serials.add(
@@ -120,7 +120,7 @@ def _check_purchase(draft: Draft, book: Notebook) -> None:
             )
             if line.quantity != 1:
                 book.blame((*path, "quantity"), f"serial {line.serial} {line.quantity} times", "one line per serial")
-        if line.node_serial is not None and line.node_serial not in owners:
+        if line.node_serial is not None and line.node_serial not in owners and "nodes" not in draft.unsure:
             hint = did_you_mean(line.node_serial, owners if len(owners) < 20_000 else (), "serials of nodes")
             book.blame((*path, "node_serial"), f"no node and no line has the serial {quote(line.node_serial)}", hint)
 
@@ -182,6 +182,6 @@ def _check_objectives(draft: Draft, book: Notebook) -> None:
 
 def _refers(draft: Draft, key: str, name: str, path: SpecPath, book: Notebook) -> None:
     """A name that must be declared under a key. Silent where that key could not be read at all: it has its own problem."""
-    if name not in draft.named(key) and (key in draft.items or key == "images"):
-        hint = did_you_mean(name, draft.named(key), f"declared under {key}")
+    if name not in draft.named(key) and key not in draft.unsure:
+        hint = did_you_mean(name, draft.named(key), f"{key} declared")
         book.blame(path, f"{quote(name)} is not declared under {key}", hint)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-YAML_LIMIT = 2 << 20
+YAML_LIMIT = 1 << 20
 """A declared site of 10,000 nodes with its nodes in CSV is under 300 kB; the YAML scanner reads about 0.3 MB a second."""
 TABLE_LIMIT = 48 << 20
 """A packing list with every part of 10,000 servers is about 25 MB."""
@@ -39,20 +39,16 @@ class SiteFiles:
         """
         self._refuse_outside(name)
         try:
-            handle = os.open(self.folder / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(self.folder / name, "rb", opener=_open_at_once) as file:
+                facts = os.fstat(file.fileno())
+                _refuse_unless_regular(name, facts, limit)
+                if check is not None:
+                    check(name, facts)
+                data = file.read(limit + 1)
         except OSError as error:
             raise FileRefused(
                 f"{name}: {_reason(error)}", "check the name and the permissions; names are relative to the site folder"
             ) from error
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(file.fileno())
-            _refuse_unless_regular(name, facts, limit)
-            if check is not None:
-                check(name, facts)
-            try:
-                data = file.read(limit + 1)
-            except OSError as error:
-                raise FileRefused(f"{name}: {_reason(error)}", "check the disk and the permissions") from error
         if len(data) > limit:
             raise FileRefused(f"{name} is larger than {_size(limit)}", _TOO_LARGE)
         if not data.strip():
@@ -89,9 +85,12 @@ class SiteFiles:
 _TOO_LARGE = "a declared site is small: nodes and parts belong into CSV files, images and captures elsewhere"
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe without a writer would keep us for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _refuse_unless_regular(name: str, facts: os.stat_result, limit: int) -> None:
-    if stat.S_ISDIR(facts.st_mode):
-        raise FileRefused(f"{name} is a folder", "name a file")
     if not stat.S_ISREG(facts.st_mode):
         raise FileRefused(f"{name} is not a regular file", "pipes, sockets and devices are not read")
     if facts.st_size > limit:

@@ -38,15 +38,20 @@ def read_table_part(key: str, source: PurchaseFile, files: SiteFiles, book: Note
     try:
         table = _table(key, source, files)
     except FileRefused as refused:
+        draft.unsure.add(key)
         book.blame((key,), refused.message, refused.hint)
         return
+    if table.problems:
+        draft.unsure.add(key)
     shown = files.shown(source.file)
     for problem in table.problems:
         book.blame_place(Place(shown, problem.line), problem.message, problem.hint, (key, problem.column) if problem.column else (key,))
     fields = _fields(key, source, table, book, shown)
     told = {problem.line for problem in table.problems}
     rows = [row for row in table.rows if row.line not in told]
-    if fields is not None:
+    if fields is None:
+        draft.unsure.add(key)
+    else:
         book.places[(key,)] = Place(shown, 0)
         for index, row in enumerate(rows):
             book.places[(key, index)] = Place(shown, row.line)

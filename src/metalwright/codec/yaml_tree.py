@@ -4,6 +4,7 @@ Built on the parser's events, so that depth and size are bounded while reading (
 anchor, alias, tag, directive, merge key and duplicate key has its line.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from ruamel.yaml.events import (
 from metalwright.codec.notebook import SpecPath, quote
 
 MOST_DEPTH = 20
-MOST_VALUES = 100_000
+MOST_VALUES = 50_000
 MOST_TEXT = 4096
 Plain = bool | int | float | str | list["Plain"] | dict[str, "Plain"] | None
 
@@ -127,7 +128,7 @@ class _Builder:
             raise _Stop
         self._tree.lines.setdefault(path, event.start_mark.line + 1)
         if isinstance(event, AliasEvent):
-            self._refuse(event, f"alias *{quote(event.anchor)}", "write the value out: anchors and aliases are not read")
+            self._refuse(event, f"alias {quote(f'*{event.anchor}')}", "write the value out: anchors and aliases are not read")
             return None
         if not isinstance(event, NodeEvent):
             raise _Stop
@@ -141,7 +142,7 @@ class _Builder:
     def _refuse_decoration(self, event: NodeEvent) -> None:
         if event.anchor is not None:
             self._refuse(
-                event, f"anchor &{quote(event.anchor)}", "write the value out where it is needed: anchors and aliases are not read"
+                event, f"anchor {quote(f'&{event.anchor}')}", "write the value out where it is needed: anchors and aliases are not read"
             )
         if isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag is not None:
             self._refuse(event, f"tag {quote(event.tag)}", "remove the tag: types follow from the key")
@@ -161,7 +162,7 @@ class _Builder:
 
     def _key(self, event: Event) -> str:
         if not isinstance(event, ScalarEvent):
-            self._refuse(event, "a key that is not text", "keys are plain words; quote text that starts with [, {, * or &")
+            self._refuse(event, "a key that is not text", "keys are plain words; is a bracket before it not closed?")
             raise _Stop
         self._refuse_decoration(event)
         if event.value == "<<":
@@ -206,4 +207,5 @@ def resolve(text: str) -> Plain:
         return int(text)
     if re.fullmatch(r"0o[0-7]{1,20}|0x[0-9a-fA-F]{1,15}", text):
         return int(text, 0)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    number = float(text) if _FLOAT.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else text

@@ -17,20 +17,19 @@ from metalwright.simulator.redfish.face import FaceFaults
 BMC_CHECKS = frozenset(
     {
         "inventory.bmc-answers",
+        "inventory.identity",
         "inventory.cpus",
         "inventory.memory",
         "inventory.gpus",
         "inventory.gpu-pcie",
         "inventory.nvswitches",
         "inventory.nvlinks",
-        "inventory.nics",
-        "inventory.drives",
         "inventory.purchase",
         "inventory.witnesses-agree",
         "firmware.baseline",
     }
 )
-"""What cannot be judged while the BMC does not answer."""
+"""What cannot be judged while the BMC does not answer; NICs and drives can, by the agent alone."""
 AGENT_CHECKS = frozenset({"inventory.cpus", "inventory.nics", "inventory.drives", "inventory.purchase", "inventory.witnesses-agree"})
 """What cannot be judged while no agent was ever heard."""
 OS_CHECKS = frozenset({"os.boot", "os.image", "os.disk", "os.kernel"})
@@ -143,7 +142,8 @@ _FAULTS = (
     Fault(
         name="missing-nic",
         summary="one NIC is not there",
-        turns_red=frozenset({"inventory.nics", "inventory.purchase"}),
+        turns_red=frozenset({"inventory.nics"}),
+        turns_undetermined=frozenset({"inventory.purchase"}),
         defaults={"nic": "0"},
         world=change.missing_nic,
     ),
@@ -164,7 +164,7 @@ _FAULTS = (
     Fault(
         name="wrong-serial",
         summary="the system serial is another one; `witness` is both, out-of-band or in-band",
-        turns_red=frozenset({"inventory.identity", "os.identity"}),
+        turns_red=frozenset({"inventory.identity", "inventory.purchase", "os.identity"}),
         defaults={"serial": "WRONG0SERIAL1", "witness": "both"},
         world=change.wrong_serial,
     ),

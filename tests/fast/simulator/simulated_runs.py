@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -13,6 +14,19 @@ from metalwright.simulator.site import SimulatedSite, SiteOptions, open_site
 
 QUICK = Timing(power_s=0.01, firmware_s=0.01, kernel_s=0.01, shutdown_s=0.01, script_retry_s=0.01, script_tries=5)
 USER, PASSWORD = "admin", "correct horse"
+
+
+class WallClock:
+    """The real time."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
 
 class RecordingProgram:

@@ -1,0 +1,158 @@
+"""Hardware work outside turns: one task per machine at a time, each with a deadline, results handed back for a group commit."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from metalwright.executor.run import execute
+from metalwright.model.errors import FencedError
+from metalwright.model.ids import Subject
+from metalwright.model.observation import Kind, Observation, Witness
+from metalwright.model.spec import NodeSpec
+from metalwright.model.work import Failed, Outcome, Started, StepRun, StepState, Waiting
+from metalwright.observer.look import look
+from metalwright.planner.decision import Act, Look
+from metalwright.ports import Bmc, BmcAction, BmcFactory, Clock, Fence
+from metalwright.service.leases import Leases
+
+ACT_DEADLINE_S = 8.0
+"""Shorter than a lease: an action that a frozen worker would finish after losing its machine is cancelled by its timer first."""
+LOOK_DEADLINE_S = 240.0
+"""A full inventory of a slow BMC takes 2 to 3 minutes (firmware inventory of a DGX H100 with its NICs)."""
+IN_FLIGHT = 256
+"""BMCs worked on at once by one worker: more costs memory and sockets and is no faster, since CPU is the limit by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What a look brought."""
+
+    subject: Subject
+    fence: Fence
+    observations: tuple[Observation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acted:
+    """What an attempt at a step came to."""
+
+    subject: Subject
+    fence: Fence
+    run: StepRun
+
+
+Result = Looked | Acted
+
+
+class Machines:
+    """Runs looks and acts. `on_result` is called in the event loop's thread."""
+
+    def __init__(self, bmcs: BmcFactory, leases: Leases, clock: Clock, on_result: Callable[[Result], None]) -> None:
+        self._bmcs, self._leases, self._clock, self._on_result = bmcs, leases, clock, on_result
+        self._tasks: dict[Subject, asyncio.Task[None]] = {}
+        self._open: OrderedDict[Subject, Bmc] = OrderedDict()
+        self._slots = asyncio.Semaphore(IN_FLIGHT)
+
+    @property
+    def busy(self) -> frozenset[Subject]:
+        """Subjects with a task in flight: turns leave them alone."""
+        return frozenset(self._tasks)
+
+    def start(self, subject: Subject, node: NodeSpec, fence: Fence, action: Look | Act) -> None:
+        """Begin; the subject must not be busy."""
+        task = asyncio.create_task(self._run(subject, node, fence, action), name=f"{subject} {type(action).__name__}")
+        self._tasks[subject] = task
+
+    def drop(self, shards: frozenset[str], shard_of: Callable[[Subject], str]) -> None:
+        """Cancel what is in flight on shards that were lost."""
+        for subject, task in list(self._tasks.items()):
+            if shard_of(subject) in shards:
+                task.cancel()
+
+    async def close(self) -> None:
+        """Cancel all tasks and end every BMC session."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await asyncio.gather(*(bmc.close() for bmc in self._open.values()), return_exceptions=True)
+        self._open.clear()
+
+    async def _run(self, subject: Subject, node: NodeSpec, fence: Fence, action: Look | Act) -> None:
+        try:
+            async with self._slots:
+                bmc = await self._bmc(subject, node)
+                result = await (self._look(subject, bmc, fence, action) if isinstance(action, Look) else self._act(subject, bmc, fence, action))
+        except FencedError:
+            return  # the successor reads the intent and resolves it
+        finally:
+            self._tasks.pop(subject, None)
+        self._on_result(result)
+
+    async def _look(self, subject: Subject, bmc: Bmc, fence: Fence, action: Look) -> Looked:
+        try:
+            async with asyncio.timeout(LOOK_DEADLINE_S):
+                return Looked(subject=subject, fence=fence, observations=await look(bmc, action.kinds))
+        except TimeoutError:
+            why = f"no complete answer within {LOOK_DEADLINE_S:.0f} s"
+            return Looked(subject=subject, fence=fence, observations=self._nothing_seen(subject, action, why, "timeout"))
+
+    def _nothing_seen(self, subject: Subject, action: Look, why: str, failure_class: str) -> tuple[Observation, ...]:
+        return tuple(
+            Observation(
+                subject=subject,
+                kind=kind,
+                witness=Witness.OUT_OF_BAND,
+                seen_at=self._clock.now(),
+                body=None,
+                failure=why,
+                failure_class=failure_class,
+            )
+            for kind in action.kinds
+        )
+
+    async def _act(self, subject: Subject, bmc: Bmc, fence: Fence, action: Act) -> Acted:
+        guarded = _GuardedBmc(bmc, self._leases, fence)
+        try:
+            async with asyncio.timeout(ACT_DEADLINE_S):
+                outcome = await execute(guarded, action.step, action.run)
+        except TimeoutError:
+            outcome = Waiting(reason=f"the BMC did not finish within {ACT_DEADLINE_S:.0f} s", retry_after_s=5.0)
+        return Acted(subject=subject, fence=fence, run=self._outcome(action.run, outcome))
+
+    def _outcome(self, run: StepRun, outcome: Outcome) -> StepRun:
+        now = self._clock.now()
+        match outcome:
+            case Started(detail=detail):
+                return replace(run, state=StepState.STARTED, detail=detail, retry_at=None)
+            case Waiting(reason=reason, retry_after_s=after):
+                return replace(run, detail=reason, retry_at=now + after)
+            case Failed(fault=fault, needs_person=needs_person):
+                return replace(run, state=StepState.FAILED, detail=fault, ended_at=now, retry_at=now, needs_person=needs_person)
+
+    async def _bmc(self, subject: Subject, node: NodeSpec) -> Bmc:
+        """The node's driver, kept open between tasks; the least used is closed beyond the limit."""
+        bmc = self._open.pop(subject, None) or self._bmcs.open(node)
+        self._open[subject] = bmc
+        if len(self._open) > IN_FLIGHT:
+            idle = next((other for other in self._open if other not in self._tasks), None)
+            if idle is not None:
+                await self._open.pop(idle).close()
+        return bmc
+
+
+class _GuardedBmc:
+    """A BMC that asks the lease before every action."""
+
+    def __init__(self, bmc: Bmc, leases: Leases, fence: Fence) -> None:
+        self._bmc, self._leases, self._fence = bmc, leases, fence
+
+    async def read(self, kind: Kind) -> Observation:
+        return await self._bmc.read(kind)
+
+    async def act(self, action: BmcAction) -> None:
+        self._leases.require(self._fence)
+        await self._bmc.act(action)
+
+    async def close(self) -> None:
+        await self._bmc.close()

@@ -1,0 +1,42 @@
+"""`metalwright apply SITE`: make it so, gate by gate, with live progress."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+
+def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser("apply", help="make it so, gate by gate, with live progress")
+    parser.add_argument("site", type=Path)
+    parser.add_argument("--until", choices=("inventory", "firmware", "os"), default="os", help="stop at this gate (default: os)")
+    parser.add_argument("--watch", action="store_true", help="go on after the last gate: keep looking, until interrupted")
+    parser.add_argument("--timeout", type=float, default=None, metavar="SECONDS", help="stop after this time (exit 2 if not done)")
+    parser.add_argument("--patience", type=float, default=1.0, metavar="FACTOR", help="multiplies every deadline (emulated machines: 3)")
+    parser.add_argument("--json", action="store_true", help="print the final board as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code of the final board: 0 all green, 1 a red verdict, 2 undetermined or timed out."""
+    return asyncio.run(_apply(args))
+
+
+async def _apply(args: argparse.Namespace) -> int:
+    from metalwright.cli.board import board_code, board_json, print_board
+    from metalwright.cli.output import print_json
+    from metalwright.cli.progress import show
+    from metalwright.model.judgement import Gate
+    from metalwright.service.apply import ApplyOptions, applying
+
+    options = ApplyOptions(until=Gate(args.until), patience=args.patience, watch=args.watch, timeout_s=args.timeout)
+    async with applying(args.site, options) as run_:
+        await show(run_, quiet=args.json)
+        board = await run_.control.board()
+    if args.json:
+        print_json(board_json(board))
+    else:
+        print_board(board)
+        if run_.timed_out:
+            print(f"stopped after {args.timeout:.0f} s; run the same command again to go on", file=sys.stderr)
+    return board_code(board)

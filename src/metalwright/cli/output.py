@@ -1,0 +1,37 @@
+"""How verbs speak: JSON when asked, else plain words; colours only on a terminal."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+COLOURS = {"green": "green", "red": "bold red", "undetermined": "yellow", "waived": "cyan", "–": "dim"}
+WORDS = {"green": "green", "red": "RED", "undetermined": "undetermined", "waived": "waived"}
+
+
+def console() -> Console:
+    """Standard output; plain text when it is not a terminal, and never wrapped in the middle of a word of a log."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A borderless table in the style of the board."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in columns:
+        made.add_column(column, no_wrap=column != "waits for", overflow="fold")
+    for row in rows:
+        made.add_row(*(f"[{COLOURS[cell.lower()]}]{cell}[/]" if cell.lower() in COLOURS else _safe(cell) for cell in row))
+    return made
+
+
+def _safe(text: str) -> str:
+    """Texts of BMCs and files are never markup."""
+    return text.replace("[", "\\[")

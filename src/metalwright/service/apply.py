@@ -1,0 +1,95 @@
+"""One `apply` in one process: lock, spec, endpoints, worker, and the moment when it is done."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalwright.codec.site_folder import read_site
+from metalwright.model.errors import InputError
+from metalwright.model.judgement import Gate
+from metalwright.model.work import Wait
+from metalwright.service.control import Board, StoreControl
+from metalwright.service.wiring import OpenSite, open_site, serve_endpoints
+
+POLL_S = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """What the user asked for. `patience` multiplies every deadline."""
+
+    until: Gate = Gate.OS
+    patience: float = 1.0
+    watch: bool = False
+    timeout_s: float | None = None
+
+
+class Applying:
+    """A run under way."""
+
+    def __init__(self, site: OpenSite, options: ApplyOptions, worker: asyncio.Task[None] | None) -> None:
+        self._site, self._options, self._worker = site, options, worker
+        self.control = _PatientControl(site.store, site.clock)
+        self.began_at = time.monotonic()
+        self.timed_out = False
+
+    async def finished(self, *, within_s: float | None = None) -> bool:
+        """True once every node is done or waits for a person; looks again until then, or for `within_s`."""
+        until = time.monotonic() + within_s if within_s is not None else float("inf")
+        while True:
+            if self._worker is not None and self._worker.done():
+                self._worker.result()  # raises what ended it
+            if self._options.timeout_s is not None and time.monotonic() - self.began_at > self._options.timeout_s:
+                self.timed_out = True
+                return True
+            board = await self.control.board_or_none()
+            if board is not None and not self._options.watch and _is_over(board, self._options.until):
+                return True
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(min(POLL_S, max(0.0, until - time.monotonic())))
+
+
+class _PatientControl(StoreControl):
+    """Before the first turn there is no board yet."""
+
+    async def board_or_none(self) -> Board | None:
+        try:
+            return await self.board()
+        except InputError:
+            return None
+
+
+def _is_over(board: Board, until: Gate) -> bool:
+    """Done, or nothing moves without a person, or everything that still moves is overdue, or the plan gate is closed."""
+    if board.until != until or not board.plan:
+        return False
+    if board.plan not in ("green", "waived"):
+        return True
+    for row in board.rows:
+        if row.colours.get(until) in ("green", "waived") and row.waiting is None:
+            continue
+        if row.waiting is None or not (row.waiting.wait is Wait.PERSON or row.waiting.overdue):
+            return False
+    return True
+
+
+@asynccontextmanager
+async def applying(folder: Path, options: ApplyOptions) -> AsyncIterator[Applying]:
+    """Start it; on exit everything is stopped and every statement sequenced."""
+    stored = read_site(folder)
+    async with AsyncExitStack() as stack:
+        site = await stack.enter_async_context(open_site(folder, stored, until=options.until, patience=options.patience))
+        await site.store.adopt_spec(stored, site.clock.now())
+        await stack.enter_async_context(serve_endpoints(site))
+        worker = asyncio.create_task(site.worker.run(), name="worker")
+        run = Applying(site, options, worker)
+        try:
+            yield run
+        finally:
+            worker.cancel()
+            await asyncio.gather(worker, return_exceptions=True)
+            await site.finish()

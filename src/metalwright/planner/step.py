@@ -50,6 +50,11 @@ def is_open(case: NodeCase) -> bool:
     return case.order is not None and _index(case) < len(case.order.body.steps) and not _given_up(case)
 
 
+def proven(case: NodeCase) -> frozenset[int]:
+    """Indexes of the head order's steps that are done."""
+    return frozenset(run.index for run in case.runs if run.state is StepState.PROVEN)
+
+
 def failed_for_good(case: NodeCase) -> str:
     """Why the head order ended in a failure that only a person can lift; empty when it did not."""
     run = case.runs[-1] if case.runs else None
@@ -259,8 +264,8 @@ def _baseline(case: NodeCase) -> dict[str, str]:
 
 def _index(case: NodeCase) -> int:
     """Index of the first step of the head order that is not proven."""
-    proven = {run.index for run in case.runs if run.state is StepState.PROVEN}
-    return next((i for i in range(len(case.order.body.steps) if case.order else 0) if i not in proven), _count(case))
+    done = proven(case)
+    return next((index for index in range(_count(case)) if index not in done), _count(case))
 
 
 def _count(case: NodeCase) -> int:

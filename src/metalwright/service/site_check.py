@@ -17,21 +17,23 @@ from metalwright.model.spec import StoredSpec
 def check_site(folder: Path) -> tuple[StoredSpec, GateVerdict]:
     """Read the folder (SpecError with every problem) and judge the plan gate."""
     stored = read_site(folder)
-    images: dict[str, BuiltImage] = {}
-    problems: dict[str, str] = {}
-    if stored.spec.system is not None:
-        name = stored.spec.system.image
-        try:
-            images[name] = FolderImageStore(folder).find(name)
-        except InputError as error:
-            problems[name] = error.message
+    name = stored.spec.system.image if stored.spec.system else ""
+    image, problem = find_image(folder, name) if name else (None, "")
     case = SiteCase(
         now=time.time(),
         spec_digest=Digest(stored.digest),
         spec=stored.spec,
         profiles=stored.profiles,
         overrides=stored.overrides,
-        images=images,
-        image_problems=problems,
+        images={name: image} if image else {},
+        image_problems={name: problem} if problem else {},
     )
     return stored, judge_site(case)
+
+
+def find_image(folder: Path, name: str) -> tuple[BuiltImage | None, str]:
+    """The built image, or in words why there is none."""
+    try:
+        return FolderImageStore(folder).find(name), ""
+    except InputError as error:
+        return None, error.message + (f" ({error.hint})" if error.hint else "")

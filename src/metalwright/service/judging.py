@@ -1,0 +1,45 @@
+"""Verdicts for people: the recorded ones, or judged now from what is known. Records nothing."""
+
+from pathlib import Path
+
+from metalwright.gates.judge import judge_node
+from metalwright.model.errors import InputError
+from metalwright.model.ids import NodeName, Subject, node_of, node_subject
+from metalwright.model.judgement import Gate, GateVerdict
+from metalwright.service.cases import node_case
+from metalwright.service.clock import SystemClock
+from metalwright.service.preview import site_context
+from metalwright.service.site_check import check_site
+from metalwright.service.wiring import open_reader
+
+
+async def judge_now(folder: Path, gate: Gate, node: str | None) -> tuple[GateVerdict, ...]:
+    """The gate on every node (or one), over the observations of the store and the present time."""
+    stored, site_verdict = check_site(folder)
+    if gate is Gate.PLAN:
+        return (site_verdict,)
+    context = site_context(folder, stored, site_verdict, gate)
+    now = SystemClock().now()
+    async with open_reader(folder) as store:
+        if store is None:
+            return ()
+        rows = await store.load(_wanted(tuple(context.nodes), node))
+        return tuple(judge_node(node_case(context, row, now, 0), gate) for row in rows if node_of(row.subject) in context.nodes)
+
+
+async def recorded(folder: Path, gate: Gate, node: str | None) -> tuple[GateVerdict, ...]:
+    """The last recorded verdict of the gate on every node (or one)."""
+    async with open_reader(folder) as store:
+        stored = await store.current_spec() if store else None
+        if store is None or stored is None:
+            return ()
+        site = Subject(f"site:{stored.spec.site.name}")
+        subjects = [site] if gate is Gate.PLAN else _wanted(tuple(each.name for each in stored.spec.nodes), node)
+        verdicts = [verdict for subject in subjects for verdict in await store.verdicts(subject)]
+        return tuple(verdict for verdict in verdicts if verdict.gate is gate)
+
+
+def _wanted(names: tuple[NodeName, ...], node: str | None) -> list[Subject]:
+    if node is not None and node not in names:
+        raise InputError(f"no node {node} in this site", hint="metalwright node list")
+    return [node_subject(name) for name in names if node is None or name == node]

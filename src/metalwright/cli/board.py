@@ -78,7 +78,9 @@ def board_json(board: Board) -> dict[str, Any]:
                 "rack": row.shard,
                 "gates": {gate: row.colours.get(gate) for gate in SHOWN},
                 "work_order": row.order,
-                "waits_for": None if row.waiting is None else {"kind": row.waiting.wait, "text": row.waiting.text, "overdue": row.waiting.overdue},
+                "waits_for": None
+                if row.waiting is None
+                else {"kind": row.waiting.wait, "text": row.waiting.text, "overdue": row.waiting.overdue},
                 "red": row.red or None,
             }
             for row in board.rows
@@ -97,7 +99,12 @@ async def node_story(view: Control, name: str, *, as_json: bool) -> int:
                 "node": name,
                 "verdicts": [verdict_json(verdict) for verdict in story.verdicts],
                 "work_orders": [
-                    {"number": order.number, "goal": order.body.goal, "reason": order.body.reason, "steps": [s.kind for s in order.body.steps]}
+                    {
+                        "number": order.number,
+                        "goal": order.body.goal,
+                        "reason": order.body.reason,
+                        "steps": [s.kind for s in order.body.steps],
+                    }
                     for order in story.orders
                 ],
                 "waits_for": story.waiting.text if story.waiting else None,
@@ -113,7 +120,9 @@ def _print_story(name: str, story: Any) -> None:
     out.print(f"node {name}", style="bold")
     for verdict in story.verdicts:
         fine = sum(finding.result in (Result.PASS, Result.NOT_APPLICABLE) for finding in verdict.findings)
-        out.print(f"gate {verdict.gate}: [{COLOURS[verdict.colour]}]{WORDS[verdict.colour]}[/] ({fine} of {len(verdict.findings)} findings fine)")
+        out.print(
+            f"gate {verdict.gate}: [{COLOURS[verdict.colour]}]{WORDS[verdict.colour]}[/] ({fine} of {len(verdict.findings)} findings fine)"
+        )
         for finding in verdict.findings:
             if finding.result in (Result.FAIL, Result.UNDETERMINED):
                 say_finding(finding)

@@ -1,7 +1,7 @@
 """judge → decide for one node: a pure function from what is known to what is done next.
 
-    an order is open and still wanted → its current step (`planner.step`)
-    otherwise                        → look if something needed is missing or stale, then order, or wait and say why
+an order is open and still wanted → its current step (`planner.step`)
+otherwise                        → look if something needed is missing or stale, then order, or wait and say why
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from metalwright.model.work import StepState, Wait
 from metalwright.planner import compose, provisioning, step
 from metalwright.planner.decision import Decision, Look, Reason
 from metalwright.planner.looks import due_kinds, next_look
+
 
 def decide(case: NodeCase) -> Decision:
     """The next move. The same case always gives the same decision."""

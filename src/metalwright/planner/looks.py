@@ -44,5 +44,3 @@ def look_at(case: NodeCase, need: Need) -> Instant:
         return case.now
     pause = min(FAILED_LOOK_S, need.max_age_s) if look.body is None else need.max_age_s
     return look.seen_at + pause
-
-

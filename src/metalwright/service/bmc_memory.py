@@ -51,7 +51,9 @@ class BmcMemory:
         try:
             known: Mapping[str, Mapping[str, object]] = json.loads(self._file.read_text()) if self._file.exists() else {}
             pins = {str(bmc): str(pin) for bmc, pin in known.get("pins", {}).items()}
-            sessions = {str(bmc): [str(path) for path in paths] for bmc, paths in known.get("sessions", {}).items() if isinstance(paths, list)}
+            sessions = {
+                str(bmc): [str(path) for path in paths] for bmc, paths in known.get("sessions", {}).items() if isinstance(paths, list)
+            }
         except (OSError, ValueError, AttributeError) as error:
             hint = "it holds the pinned BMC certificates: restore it, or delete it and check each BMC's certificate by hand"
             raise InputError(f"{self._file} cannot be read", hint=hint) from error

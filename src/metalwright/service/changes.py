@@ -16,6 +16,7 @@ from metalwright.planner.decision import Decision, GrantWanted, Reason
 from metalwright.ports import NodeChange, NodeRows
 from metalwright.service.identity import identity_digest
 
+
 def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Iterator[int], boot_key: bytes) -> NodeChange:
     """Everything of one decision, to be committed in one transaction with the rest of the batch."""
     order = _order(case, decision.order, numbers) if decision.order else None
@@ -25,6 +26,7 @@ def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Ite
     return NodeChange(
         subject=rows.subject,
         next_due_at=decision.due_at,
+        wakes=rows.wakes,
         order=order,
         runs=(decision.run,) if decision.run else (),
         operations=tuple(operations),
@@ -92,9 +94,7 @@ def content_digest(verdict: GateVerdict) -> Digest:
     return digest_of(to_bytes(content, shape=tuple[str, str, tuple[tuple[str, str, str, str, str], ...]]))
 
 
-def _statements(
-    case: NodeCase, decision: Decision, changed: Mapping[Gate, tuple[GateVerdict, Digest]]
-) -> Iterator[PendingStatement]:
+def _statements(case: NodeCase, decision: Decision, changed: Mapping[Gate, tuple[GateVerdict, Digest]]) -> Iterator[PendingStatement]:
     for gate, (verdict, digest) in changed.items():
         if verdict.colour is Colour.UNDETERMINED and gate not in case.standing:
             continue

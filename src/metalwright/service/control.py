@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metalwright.model.errors import InputError
-from metalwright.model.ids import Instant, NodeName, Subject, node_subject
+from metalwright.model.ids import NodeName, Subject, node_subject
 from metalwright.model.judgement import Gate, GateVerdict
 from metalwright.model.work import Wait, WaitingFor, WorkOrder
 from metalwright.ports import BoardRow, Clock, Store

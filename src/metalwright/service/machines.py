@@ -82,7 +82,9 @@ class Machines:
         try:
             async with self._slots:
                 bmc = await self._bmc(subject, node)
-                result = await (self._look(subject, bmc, fence, action) if isinstance(action, Look) else self._act(subject, bmc, fence, action))
+                result = await (
+                    self._look(subject, bmc, fence, action) if isinstance(action, Look) else self._act(subject, bmc, fence, action)
+                )
         except FencedError:
             return  # the successor reads the intent and resolves it
         finally:

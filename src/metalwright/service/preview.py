@@ -106,4 +106,5 @@ def _nothing_seen(subject: Subject) -> NodeRows:
         verdicts={},
         waiting=None,
         paused=False,
+        wakes=0,
     )

@@ -1,9 +1,8 @@
 """The site's turn: images, the plan gate, the site plan, permits, and the sequencing of evidence. One leader at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from metalwright.codec.json_codec import to_bytes
-from metalwright.evidence.sequence import sequence
 from metalwright.gates.judge import judge_site
 from metalwright.model.case import SiteCase
 from metalwright.model.errors import InputError, MachineFault
@@ -16,9 +15,6 @@ from metalwright.model.work import Permit, SitePlan
 from metalwright.ports import Clock, Fence, ImageStore, LogSigner, NodeChange, Store
 from metalwright.service.cases import SiteContext
 from metalwright.service.changes import content_digest, finding_words
-
-SITE_SHARD = "@site"
-"""The shard of the site itself; racks may not have this name."""
 
 PERMIT_S = 6 * 3600.0
 """Longer than the longest provisioning order (a 4 h image write and its boots); an unused permit frees its place by then."""
@@ -201,6 +197,3 @@ def _differs(old: SiteContext, new: SiteContext) -> bool:
         or old.retries != new.retries
         or (old.verdict is None or new.verdict is None or to_bytes(old.verdict) != to_bytes(new.verdict))
     )
-
-
-__all__: Sequence[str] = ("SITE_SHARD", "SiteTurn", "sequence_pending")

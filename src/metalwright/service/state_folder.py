@@ -46,9 +46,7 @@ def open_state(site: Path) -> StateFolder:
         key, certificate = _certificate(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", hint="the site folder must be writable by you") from error
-    return StateFolder(
-        path=path, boot_key=boot_key, certificate=certificate, certificate_key=key, pin=_pin_of(certificate.read_bytes())
-    )
+    return StateFolder(path=path, boot_key=boot_key, certificate=certificate, certificate_key=key, pin=_pin_of(certificate.read_bytes()))
 
 
 def _once(file: Path, make: Callable[[], bytes]) -> bytes:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from metalwright.model.errors import FencedError, TemporaryError
 from metalwright.model.ids import Subject, WorkerId
-from metalwright.ports import BmcFactory, Clock, Fence, NodeChange, Store
+from metalwright.ports import SITE_SHARD, BmcFactory, Clock, Fence, NodeChange, Store
 from metalwright.service.leases import RENEW_S, Leases
 from metalwright.service.machines import Acted, Looked, Machines, Result
-from metalwright.service.site import SITE_SHARD, SiteTurn
+from metalwright.service.site import SiteTurn
 from metalwright.service.turn import take_turns
 
 log = logging.getLogger(__name__)

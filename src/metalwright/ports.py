@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from metalwright.model.agent_messages import BootArguments as BootArguments
 from metalwright.model.agent_messages import RawInventory
 from metalwright.model.bmc_actions import BmcSetting
 from metalwright.model.boot import BootGrant
@@ -115,17 +116,6 @@ class BootedMachine(Protocol):
         ...
 
     def decompress(self, stored: bytes, length: int) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootArguments:
-    """What the kernel command line (RAM disk) or the node-data slot (installed system) told the agent."""
-
-    agent_url: str
-    pin: str
-    token: str
-    images_url: str
-    stage: str
 
 
 class NodeProgram(Protocol):

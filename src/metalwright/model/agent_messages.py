@@ -19,10 +19,26 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BootArguments:
+    """What the kernel command line (RAM disk) or the node-data slot (installed system) told the agent."""
+
+    agent_url: str
+    pin: str
+    token: str
+    images_url: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """First words of an agent: the boot token, and what it is. `stage`: `ram` or `installed`."""
+    """First words of an agent: the boot token, and what it is. `stage`: `ram` or `installed`.
+
+    `session` is a secret that the agent made for this claim: 64 hex digits. Asking again with the same token and session is the same
+    claim (an answer was lost); with another session it is a second claim.
+    """
 
     token: str
+    session: str
     boot_id: str
     stage: str
     agent_version: str
@@ -33,9 +49,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A claimed boot: the bearer secret for everything else. `node` is the node's name."""
+    """A claimed boot: the agent's own session secret is the bearer for everything else. `node` is the node's name."""
 
-    session: str
     node: str
     poll_s: float
 

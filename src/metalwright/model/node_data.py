@@ -15,7 +15,8 @@ MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeData:
-    """`token` opens one claim as stage `installed`; `session` replaces it once claimed, for later boots."""
+    """`token` opens one claim as stage `installed`. `session` is the secret the agent made for it, `claimed_boot` the boot that claimed:
+    later boots go on with the session."""
 
     node: str
     agent_url: str
@@ -25,6 +26,7 @@ class NodeData:
     image_digest: str
     disk_serial: str = ""
     session: str = ""
+    claimed_boot: str = ""
 
 
 def slot_offset(disk_bytes: int) -> int:

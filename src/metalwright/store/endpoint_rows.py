@@ -37,9 +37,14 @@ _CLAIM = (
 )
 _CONFLICT = (
     update(grants)
-    .where(grants.c.token_hash == bindparam("b_token_hash"), grants.c.claimed_at.is_not(None))
+    .where(
+        grants.c.token_hash == bindparam("b_token_hash"),
+        grants.c.claimed_at.is_not(None),
+        grants.c.session_hash != bindparam("b_session_hash"),
+    )
     .values(conflicts=grants.c.conflicts + 1, revoked=True)
 )
+"""The same agent asking again with the session secret it chose is the lost answer of its first claim; anyone else is a second claim."""
 _OPEN: Any = (
     select(operations)
     .join(subjects, subjects.c.subject == operations.c.subject)

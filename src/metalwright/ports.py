@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from metalwright.model.agent_messages import BootArguments as BootArguments
-from metalwright.model.agent_messages import RawInventory
+from metalwright.evidence.sequence import Signer
+from metalwright.model.agent_messages import BootArguments, RawInventory
 from metalwright.model.bmc_actions import BmcSetting
 from metalwright.model.boot import BootGrant
 from metalwright.model.case import Waiver
@@ -347,12 +347,20 @@ class Store(SpecStore, TurnStore, LeaseStore, PermitStore, EndpointStore, Eviden
         ...
 
 
-class LogSigner(Protocol):
-    """Holds the log key. Keeps the last signed (size, root) outside the database and refuses a smaller or different tree."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSigned:
+    """The newest tree a log key signed: its size and root (hex), and the statements (keys, in order) that led there from `base`."""
 
-    origin: str
-    key_id: str
-    simulated: bool
+    size: int
+    root: str
+    base: int
+    keys: tuple[str, ...]
 
-    def sign(self, payload: bytes) -> bytes: ...
-    def note_signed(self, size: int, root: Digest) -> None: ...
+
+class LogSigner(Signer, Protocol):
+    """Holds the log key, and outside the database the memory of what it last signed."""
+
+    def last_signed(self) -> LastSigned: ...
+    def remember(self, signed: LastSigned) -> None:
+        """Durable before it returns; called before the database commits."""
+        ...

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 AGENT_VERSION = "1"
 POLL_S = 20.0
 BUSY_POLL_S = 2.0
-REPORT_S = 1.0
+LOOK_AGAIN_S = 86400.0
+"""Hardware is reported and the running image measured once a day, beside every boot."""
 PROGRESS_S = 0.5
 """Progress in between is not sent more often: a thousand writers must not flood one server."""
 
@@ -59,10 +60,12 @@ class _Life:
 
     async def live(self) -> None:
         await self._begin()
-        await self._link.report(self._report(inventory=await asyncio.to_thread(self._machine.collect)))
-        self._log("inventory sent")
+        looked_at = float("-inf")
         try:
             while True:
+                if asyncio.get_running_loop().time() - looked_at > LOOK_AGAIN_S and self._writing is None:
+                    await self._look()
+                    looked_at = asyncio.get_running_loop().time()
                 await self._obey(await self._link.order(BUSY_POLL_S if self._writing else POLL_S))
                 if self._writing is not None and self._writing.done():
                     self._writing.result()
@@ -71,6 +74,14 @@ class _Life:
             if self._writing is not None:
                 self._writing.cancel()
                 await asyncio.gather(self._writing, return_exceptions=True)
+
+    async def _look(self) -> None:
+        """Report the hardware; an installed system also measures what it runs."""
+        await self._link.report(self._report(inventory=await asyncio.to_thread(self._machine.collect)))
+        self._log("inventory sent")
+        slot = await asyncio.to_thread(self._slot) if self._arguments.stage == "installed" else None
+        if slot is not None:
+            await self._measure(AgentOrder(kind="measure", image_digest=slot.image_digest))
 
     async def _begin(self) -> None:
         """Claim the token with a session secret of our own; a later boot of an installed system goes on with the kept one.
@@ -101,7 +112,7 @@ class _Life:
         if order is None:
             return
         if order.kind == "inventory":
-            await self._link.report(self._report(inventory=await asyncio.to_thread(self._machine.collect)))
+            await self._look()
         elif order.kind == "measure":
             await self._measure(order)
         elif order.kind == "cancel" and self._order is not None and order.operation == self._order.operation:
@@ -111,12 +122,13 @@ class _Life:
             await self._maybe_write(order)
 
     async def _measure(self, order: AgentOrder) -> None:
-        try:
-            measured = await measure(self._machine, order.images_url or self._arguments.images_url, order.image_digest)
-        except HttpError as error:
-            self._log(f"cannot measure yet: {error}")
-            await asyncio.sleep(BUSY_POLL_S)
-            return
+        while True:
+            try:
+                measured = await measure(self._machine, order.images_url or self._arguments.images_url, order.image_digest)
+                break
+            except HttpError as error:
+                self._log(f"cannot measure yet: {error}")
+                await asyncio.sleep(BUSY_POLL_S)
         await self._link.report(self._report(measured=measured))
         self._log(f"measured {measured.frames_measured} frames, {measured.mismatches} differ")
 

@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(as_json: bool) -> int:
     from metalwright.cli.output import console, print_json, table
-    from metalwright.gates.registry import CHECKS, SITE_CHECKS
+    from metalwright.gates.registry import ALL_CHECKS
     from metalwright.model.judgement import PHASE_OF
 
-    rows = [(PHASE_OF[check.gate], check.gate, check.id, check.title) for check in (*SITE_CHECKS, *CHECKS)]
+    rows = [(PHASE_OF[check.gate], check.gate, check.id, check.title) for check in ALL_CHECKS]
     if as_json:
         print_json([{"phase": phase, "gate": gate, "check": check, "title": title} for phase, gate, check, title in rows])
     else:

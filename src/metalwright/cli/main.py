@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as done:  # argparse ends the process by itself; a usage error is bad input
         return 0 if done.code in (0, None) else EXIT_BAD_INPUT
     logging.basicConfig(level=logging.INFO if args.verbose else logging.ERROR, format="%(asctime)s %(name)s %(message)s")
+    for name in ("uvicorn.error", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return _run(args)
 
 

@@ -4,9 +4,10 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from metalwright.cli.node_inspect import add_parser as add_inspect_parser
+
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    from metalwright.cli import node_inspect
 
     parser = verbs.add_parser("node", help="list, show, retry, pause, resume; inspect URL: one BMC, no site needed")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -23,7 +24,7 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         action.add_argument("--site", type=Path, default=Path("."), help="site folder (default: here)")
         action.add_argument("--json", action="store_true")
         action.set_defaults(run=run)
-    node_inspect.add_parser(actions)
+    add_inspect_parser(actions)
 
 
 def run(args: argparse.Namespace) -> int:

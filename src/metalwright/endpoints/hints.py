@@ -20,6 +20,12 @@ class Hints:
             for event in tuple(self._waiting.get(name, ())) if name else ():
                 event.set()
 
+    def wake_all(self) -> None:
+        """The listener stops: nobody waits any longer."""
+        for events in self._waiting.values():
+            for event in events:
+                event.set()
+
     async def wait(self, node: NodeName, seconds: float) -> None:
         """Until something changed at the node, or the time is up."""
         event = asyncio.Event()

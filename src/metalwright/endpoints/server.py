@@ -41,7 +41,7 @@ async def serve(app: App, host: str, port: int, *, certificate: Path | None = No
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]), name=f"listener {port}")
     try:
-        while not server.started and not task.done():
+        while not server.started and not task.done():  # noqa: ASYNC110  # uvicorn has no event for it
             await asyncio.sleep(0.005)
         yield
     finally:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from metalwright.codec.json_codec import to_bytes
 from metalwright.gates.judge import judge_site
 from metalwright.model.case import SiteCase
-from metalwright.model.errors import InputError, MachineFault
+from metalwright.model.errors import InputError
 from metalwright.model.evidence import PendingStatement
 from metalwright.model.ids import Digest, Instant, OrderNumber, Subject, node_of
 from metalwright.model.image import BuiltImage
@@ -15,6 +15,7 @@ from metalwright.model.work import Permit, SitePlan
 from metalwright.ports import Clock, Fence, ImageStore, LogSigner, NodeChange, Store
 from metalwright.service.cases import SiteContext
 from metalwright.service.changes import content_digest, finding_words
+from metalwright.service.sequencer import Sequencer
 
 PERMIT_S = 6 * 3600.0
 """Longer than the longest provisioning order (a 4 h image write and its boots); an unused permit frees its place by then."""
@@ -31,7 +32,8 @@ class SiteTurn:
     def __init__(
         self, *, store: Store, images: ImageStore, signer: LogSigner | None, clock: Clock, until: Gate | None = None, patience: float = 1.0
     ) -> None:
-        self._store, self._images, self._signer, self._clock = store, images, signer, clock
+        self._store, self._images, self._clock = store, images, clock
+        self._sequencer = Sequencer(store, signer) if signer is not None else None
         self._until, self._patience = until, patience
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
@@ -67,7 +69,7 @@ class SiteTurn:
         await self._plan(self.context)
         await self._record_verdict(self.context, fence)
         await self._permit(self.context)
-        await self._sequence()
+        await self.sequence()
 
     def _case(self, stored: StoredSpec, plan: SitePlan | None) -> SiteCase:
         images, problems = self._find_images(stored)
@@ -175,16 +177,10 @@ class SiteTurn:
         asked = await self._store.asked(0)
         return {request.subject: request.made_at for request in asked if request.kind == "retry"}
 
-    async def _sequence(self) -> None:
+    async def sequence(self) -> None:
         """Pending statements become signed log entries."""
-        if self._signer is None:
-            return
-        await sequence_pending(self._store, self._signer, self._clock.now())
-
-
-async def sequence_pending(store: Store, signer: LogSigner, now: Instant) -> int:
-    """Number, sign and append what is pending; returns how many. Only the holder of the site's shard and of the log key calls it."""
-    raise MachineFault("the sequencer is wired when the evidence package lands")
+        if self._sequencer is not None:
+            await self._sequencer.round(self._clock.now())
 
 
 def _differs(old: SiteContext, new: SiteContext) -> bool:

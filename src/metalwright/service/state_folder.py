@@ -32,6 +32,11 @@ class StateFolder:
     """`sha256:<hex of the certificate's DER>`."""
 
     @property
+    def is_embedded(self) -> bool:
+        """The store is the SQLite file beside the keys."""
+        return not os.environ.get("METALWRIGHT_DATABASE")
+
+    @property
     def database_url(self) -> str:
         """The embedded store; `METALWRIGHT_DATABASE` names a PostgreSQL one instead."""
         return os.environ.get("METALWRIGHT_DATABASE") or f"sqlite:///{self.path / 'site.db'}"

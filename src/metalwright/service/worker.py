@@ -14,7 +14,7 @@ from metalwright.ports import SITE_SHARD, BmcFactory, Clock, Fence, NodeChange, 
 from metalwright.service.leases import RENEW_S, Leases
 from metalwright.service.machines import Acted, Looked, Machines, Result
 from metalwright.service.site import SiteTurn
-from metalwright.service.turn import take_turns
+from metalwright.service.turn import TurnDesk, take_turns
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +28,10 @@ class Worker:
     """Runs until cancelled. Several of them may share one PostgreSQL store."""
 
     def __init__(self, *, worker: WorkerId, store: Store, bmcs: BmcFactory, site: SiteTurn, boot_key: bytes, clock: Clock) -> None:
-        self._store, self._site, self._boot_key, self._clock = store, site, boot_key, clock
+        self._store, self._site, self._clock = store, site, clock
         self.leases = Leases(store, worker, clock)
         self.machines = Machines(bmcs, self.leases, clock, self._on_result)
+        self._desk = TurnDesk(store=store, machines=self.machines, boot_key=boot_key, clock=clock)
         self._results: list[Result] = []
         self._wake = asyncio.Event()
         self._shard_of: dict[Subject, str] = {}
@@ -93,7 +94,7 @@ class Worker:
                     self._shard_of[subject] = shard
             for shard, subjects in batches.items():
                 taken += len(subjects)
-                await take_turns(self._store, self.machines, context, self._boot_key, self._clock, held[shard], subjects)
+                await take_turns(self._desk, context, held[shard], subjects)
         if not taken and not self._results:
             await self._sleep()
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metalwright.model import node_data
+from metalwright.model.agent_messages import BootArguments
 from metalwright.model.errors import TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import NodeSpec
-from metalwright.ports import BootArguments, NodeProgram
+from metalwright.ports import NodeProgram
 from metalwright.simulator import netboot
 from metalwright.simulator.booted import INSTALLED_KERNEL, RAM_KERNEL, SimulatedBoot
 from metalwright.simulator.disks import SimulatedDisk, alter_disk, read_file

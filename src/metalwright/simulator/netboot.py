@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from metalwright.model.agent_messages import BootArguments
 from metalwright.model.errors import TemporaryError
-from metalwright.ports import BootArguments
 
 _MAX_SCRIPT = 64 * 1024
 _TIMEOUT_S = 5.0

@@ -22,7 +22,8 @@ from metalwright.model.judgement import Colour, Finding, Gate, Result
 from metalwright.model.observation import HardwareSeen, Kind, Observation, PowerSeen, Witness
 from metalwright.model.secret import Secret
 from metalwright.model.spec import NodeSpec, StoredSpec
-from metalwright.ports import BootArguments, BootedMachine
+from metalwright.model.agent_messages import BootArguments
+from metalwright.ports import BootedMachine
 from metalwright.simulator.machine import Timing
 from metalwright.simulator.site import SimulatedSite, SiteOptions, open_site
 from tests.fast.gates.cases import BUILT, NOW, agent_facts, seeing

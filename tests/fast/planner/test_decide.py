@@ -58,9 +58,7 @@ def ordered(node: NodeCase, *steps: Step, goal: Gate = Gate.INVENTORY, permit: b
 
 def run(state: StepState, *, index: int = 0, attempt: int = 1, ago_s: float = 50, **more: object) -> StepRun:
     baseline = {"power": "on", "last_reset_at": "t1", "boot_ids": ""}
-    return StepRun(
-        order=OrderNumber(3), index=index, attempt=attempt, state=state, began_at=NOW - ago_s, **{"baseline": baseline, **more}
-    )
+    return StepRun(order=OrderNumber(3), index=index, attempt=attempt, state=state, began_at=NOW - ago_s, **{"baseline": baseline, **more})
 
 
 def test_a_healthy_node_is_left_alone() -> None:
@@ -149,9 +147,7 @@ def test_nothing_is_written_while_the_inventory_gate_is_not_open() -> None:
 
 def test_a_started_boot_is_proven_by_the_agent() -> None:
     """The agent's check-in of this order, newer than the run, proves the step and gives the permit back."""
-    booted = seeing(
-        racked(), Kind.AGENT_BOOT, Witness.RAM_DISK, replace(RAM, token_order=OrderNumber(3), claimed_at=NOW - 5), age_s=5
-    )
+    booted = seeing(racked(), Kind.AGENT_BOOT, Witness.RAM_DISK, replace(RAM, token_order=OrderNumber(3), claimed_at=NOW - 5), age_s=5)
     decision = decide(ordered(booted, BootRamDisk(serial=SERIAL), runs=(run(StepState.STARTED),)))
     assert decision.run is not None and decision.run.state is StepState.PROVEN and decision.order_done
 

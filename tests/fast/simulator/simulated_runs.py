@@ -8,7 +8,8 @@ from pathlib import Path
 
 from metalwright.model.secret import Secret
 from metalwright.model.spec import StoredSpec
-from metalwright.ports import BootArguments, BootedMachine, NodeProgram
+from metalwright.model.agent_messages import BootArguments
+from metalwright.ports import BootedMachine, NodeProgram
 from metalwright.simulator.machine import Timing
 from metalwright.simulator.site import SimulatedSite, SiteOptions, open_site
 

@@ -12,7 +12,8 @@ from metalwright.model.errors import TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import StoredSpec
-from metalwright.ports import BootArguments, BootedMachine
+from metalwright.model.agent_messages import BootArguments
+from metalwright.ports import BootedMachine
 from metalwright.simulator import netboot
 from metalwright.simulator.machine import SimulatedMachine
 from metalwright.simulator.site import SimulatedSite

@@ -1,4 +1,4 @@
-"""The built images of a site: `SITE/images-built/<name>@<version>/` with `manifest.json` and `frames.zst`. Implements `ports.ImageStore`."""
+"""The built images of a site (`ports.ImageStore`): `SITE/images-built/<name>@<version>/` with `manifest.json` and `frames.zst`."""
 
 import hashlib
 import os

@@ -1,0 +1,74 @@
+"""Builds, lists and verifies a site's images."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalwright.codec.site_folder import read_site
+from metalwright.drivers.images.store import FolderImageStore
+from metalwright.drivers.images.synthetic import build_synthetic
+from metalwright.model.errors import InputError
+from metalwright.model.image import BuiltImage
+from metalwright.model.spec import ImageRecipe
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageResult:
+    """`state`: built, present, whole or altered."""
+
+    name: str
+    state: str
+    digest: str = ""
+    detail: str = ""
+
+
+def build_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
+    """Every declared image that is not built; an image already there is left as it is."""
+    stored = read_site(site)
+    store = FolderImageStore(site)
+    recipes = [recipe for recipe in stored.spec.images if only in (None, name_of(recipe))]
+    if only is not None and not recipes:
+        raise InputError(f"no recipe declares {only}", hint="see images/ in the site folder")
+    return [_build(store, recipe, say) for recipe in recipes]
+
+
+def list_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
+    store = FolderImageStore(site)
+    return [_state(store.find, name, "present") for name in store.names() if only in (None, name)]
+
+
+def verify_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
+    store = FolderImageStore(site)
+    return [_state(store.verify, name, "whole") for name in store.names() if only in (None, name)]
+
+
+def name_of(recipe: ImageRecipe) -> str:
+    return f"{recipe.name}@{recipe.version}"
+
+
+def _build(store: FolderImageStore, recipe: ImageRecipe, say: Say) -> ImageResult:
+    name = name_of(recipe)
+    if name in store.names():
+        return _state(store.find, name, "present")
+    say(f"building {name} with {recipe.builder} …")
+    built = store.put(name, lambda folder: _builder(recipe.builder)(recipe, folder))
+    used = sum(frame.length for frame in built.manifest.frames)
+    stored = sum(frame.stored_length for frame in built.manifest.frames)
+    frames = len(built.manifest.frames)
+    detail = f"{built.manifest.size_bytes >> 20} MiB, {used >> 20} MiB of it used, {stored >> 20} MiB stored in {frames} frames"
+    return ImageResult(name=name, state="built", digest=built.digest, detail=detail)
+
+
+def _builder(name: str) -> Callable[[ImageRecipe, Path], BuiltImage]:
+    if name == "synthetic":
+        return build_synthetic
+    raise InputError(f"no builder {name}", hint="mmdebstrap or synthetic")
+
+
+def _state(look: Callable[[str], BuiltImage], name: str, good: str) -> ImageResult:
+    try:
+        return ImageResult(name=name, state=good, digest=look(name).digest)
+    except InputError as error:
+        return ImageResult(name=name, state="altered", detail=error.message)

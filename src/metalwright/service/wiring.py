@@ -1,0 +1,198 @@
+"""Names the concrete drivers: the one place where a site's store, signer, BMCs, images and listeners are put together."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from metalwright.codec.secrets import resolve
+from metalwright.drivers.images.store import FolderImageStore
+from metalwright.drivers.netboot.dhcp_plan import plan_dhcp
+from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
+from metalwright.drivers.netboot.ramdisk import build_ramdisk
+from metalwright.drivers.redfish.factory import RedfishFactory
+from metalwright.drivers.signing.file_signer import FileSigner, open_log
+from metalwright.endpoints.agent_app import AgentApp
+from metalwright.endpoints.boot_app import BootApp
+from metalwright.endpoints.hints import Hints
+from metalwright.endpoints.ipxe import BootAddresses
+from metalwright.endpoints.orders import OrderDesk
+from metalwright.endpoints.reports import ReportDesk
+from metalwright.endpoints.server import serve
+from metalwright.model.errors import InputError
+from metalwright.model.ids import WorkerId
+from metalwright.model.judgement import Gate
+from metalwright.model.secret import Secret
+from metalwright.model.spec import NodeSpec, StoredSpec
+from metalwright.ports import BmcFactory, Store
+from metalwright.service.bmc_memory import BmcMemory
+from metalwright.service.clock import SystemClock
+from metalwright.service.control import StoreControl
+from metalwright.service.site import SiteTurn
+from metalwright.service.state_folder import STATE, StateFolder, open_state
+from metalwright.service.worker import Worker
+from metalwright.store import SiteLock, open_store
+
+IPXE_LOADERS = {"/ipxe/snponly.efi": Path("/usr/lib/ipxe/snponly.efi")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSite:
+    """A site whose store is open for writing. `worker` is not started yet."""
+
+    folder: Path
+    stored: StoredSpec
+    state: StateFolder
+    store: Store
+    clock: SystemClock
+    signer: FileSigner
+    worker: Worker
+    site_turn: SiteTurn
+
+    async def finish(self) -> None:
+        """After the worker stopped: every pending statement is sequenced."""
+        await self.site_turn.sequence()
+
+
+@asynccontextmanager
+async def open_site(folder: Path, stored: StoredSpec, *, until: Gate | None, patience: float) -> AsyncIterator[OpenSite]:
+    """The site for a worker. InputError when another process already works on an embedded site."""
+    state = open_state(folder)
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        if state.is_embedded:
+            stack.enter_context(SiteLock(state.path))
+        signer = open_log(state.path, stored.spec.site.name, simulated=stored.spec.site.simulated)
+        store: Store = open_store(state.database_url)
+        await store.open()
+        stack.push_async_callback(store.close)
+        site_turn = SiteTurn(store=store, images=FolderImageStore(folder), signer=signer, clock=clock, until=until, patience=patience)
+        worker = Worker(
+            worker=_worker_id(state),
+            store=store,
+            bmcs=_bmcs(folder, stored, state, clock),
+            site=site_turn,
+            boot_key=state.boot_key,
+            clock=clock,
+        )
+        yield OpenSite(
+            folder=folder,
+            stored=stored,
+            state=state,
+            store=store,
+            clock=clock,
+            signer=signer,
+            worker=worker,
+            site_turn=site_turn,
+        )
+
+
+def _worker_id(state: StateFolder) -> WorkerId:
+    """An embedded site has one worker at a time by its lock: under one name it takes its own leases up again at once."""
+    return WorkerId("embedded") if state.is_embedded else WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")
+
+
+def _bmcs(folder: Path, stored: StoredSpec, state: StateFolder, clock: SystemClock) -> BmcFactory:
+    memory = BmcMemory(state.path / "bmcs.json")
+    secrets = stored.spec.secrets.bmc
+
+    def account(_: NodeSpec) -> tuple[Secret, Secret]:
+        return (resolve(secrets.user, folder), resolve(secrets.password, folder))
+
+    return RedfishFactory(account, memory, clock, sessions=memory)
+
+
+@asynccontextmanager
+async def serve_endpoints(site: OpenSite) -> AsyncIterator[None]:
+    """Both listeners, and DHCP where the spec says so, while the block runs."""
+    spec = site.stored.spec
+    hints = Hints()
+    netboot = spec.netboot
+    boot_at, agent_at = _address(netboot.boot_url, "http"), _address(netboot.agent_url, "https")
+    reports = ReportDesk(endpoint=site.store, turns=site.store, clock=site.clock)
+    orders = OrderDesk(
+        store=site.store,
+        hints=hints,
+        clock=site.clock,
+        boot_key=site.state.boot_key,
+        agent_url=netboot.agent_url,
+        pin=site.state.pin,
+        images_url=netboot.boot_url,
+    )
+    macs = {node.boot_mac.lower(): node for node in spec.nodes}
+    boot = BootApp(
+        store=site.store,
+        images=FolderImageStore(site.folder),
+        clock=site.clock,
+        addresses=BootAddresses(boot_url=netboot.boot_url, agent_url=netboot.agent_url, pin=site.state.pin),
+        boot_key=site.state.boot_key,
+        node_of_mac=macs.get,
+        files=await asyncio.to_thread(_boot_files, spec.netboot.dhcp),
+    )
+    agents = AgentApp(store=site.store, reports=reports, orders=orders, clock=site.clock)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(serve(boot, *boot_at))
+        await stack.enter_async_context(serve(agents, *agent_at, certificate=site.state.certificate, key=site.state.certificate_key))
+        if netboot.dhcp == "metalwright":
+            await stack.enter_async_context(serve_dnsmasq(plan_dhcp(spec)))
+        follower = asyncio.create_task(hints.follow(site.store.changes()), name="hints")
+        try:
+            yield
+        finally:
+            agents.stopping.set()
+            hints.wake_all()
+            follower.cancel()
+            await asyncio.gather(follower, return_exceptions=True)
+
+
+def _boot_files(dhcp: str) -> Mapping[str, Path]:
+    """RAM disk and loaders for machines that boot for real; a simulated site fetches neither."""
+    if dhcp == "none":
+        return {}
+    ramdisk = build_ramdisk(cache_folder())
+    loaders = {path: file for path, file in IPXE_LOADERS.items() if file.exists()}
+    return {"/ramdisk/vmlinuz": ramdisk.vmlinuz, "/ramdisk/initrd": ramdisk.initrd, **loaders}
+
+
+def cache_folder() -> Path:
+    """Where RAM disks and images are cached by the digest of their inputs: `METALWRIGHT_CACHE`, or the user's cache folder."""
+    given = os.environ.get("METALWRIGHT_CACHE")
+    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metalwright"
+
+
+def _address(url: str, scheme: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    if parts.scheme != scheme or not parts.hostname or not parts.port:
+        hint = "set netboot.boot_url and netboot.agent_url in site.yaml"
+        raise InputError(f"netboot: {url} is not a {scheme} address with a port", hint=hint)
+    return parts.hostname, parts.port
+
+
+@asynccontextmanager
+async def open_reader(folder: Path) -> AsyncIterator[Store | None]:
+    """The store for reading, beside a worker that may run; None for a site that was never applied."""
+    database = os.environ.get("METALWRIGHT_DATABASE")
+    if not database and not (folder / STATE / "site.db").exists():
+        if not (folder / "site.yaml").exists():
+            raise InputError(f"{folder} is not a site folder: it has no site.yaml", hint="name it: --site SITE, or metalwright init DIR")
+        yield None
+        return
+    store: Store = open_store(database or f"sqlite:///{folder / STATE / 'site.db'}")
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def open_view(folder: Path) -> AsyncIterator[StoreControl]:
+    """The board and the requests of a site; InputError for one that was never applied."""
+    async with open_reader(folder) as store:
+        if store is None:
+            raise InputError(f"{folder} was never applied", hint=f"metalwright apply {folder}")
+        yield StoreControl(store, SystemClock())

@@ -15,6 +15,7 @@ from metalwright.codec.site_folder import read_site
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.redfish.trust import MemoryPins
 from metalwright.gates.judge import judge_node, judge_site
+from metalwright.model.agent_messages import BootArguments
 from metalwright.model.case import NodeCase, SiteCase
 from metalwright.model.hardware import PowerState
 from metalwright.model.ids import Digest
@@ -22,7 +23,6 @@ from metalwright.model.judgement import Colour, Finding, Gate, Result
 from metalwright.model.observation import HardwareSeen, Kind, Observation, PowerSeen, Witness
 from metalwright.model.secret import Secret
 from metalwright.model.spec import NodeSpec, StoredSpec
-from metalwright.model.agent_messages import BootArguments
 from metalwright.ports import BootedMachine
 from metalwright.simulator.machine import Timing
 from metalwright.simulator.site import SimulatedSite, SiteOptions, open_site

@@ -94,7 +94,7 @@ def test_a_silent_ram_disk_is_booted_again_before_the_write() -> None:
     """An agent that has not spoken for 90 s is not relied on."""
     silent = seeing(in_ram(), Kind.AGENT_BOOT, Witness.RAM_DISK, replace(RAM, last_contact_at=NOW - 200), age_s=200)
     decision = decide(silent)
-    assert decision.order is not None and [each.kind for each in decision.order.steps][0] == "boot-ram-disk"
+    assert decision.order is not None and decision.order.steps[0].kind == "boot-ram-disk"
 
 
 def test_until_stops_there() -> None:

@@ -6,9 +6,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from metalwright.model.agent_messages import BootArguments
 from metalwright.model.secret import Secret
 from metalwright.model.spec import StoredSpec
-from metalwright.model.agent_messages import BootArguments
 from metalwright.ports import BootedMachine, NodeProgram
 from metalwright.simulator.machine import Timing
 from metalwright.simulator.site import SimulatedSite, SiteOptions, open_site

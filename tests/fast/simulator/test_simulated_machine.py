@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from metalwright.model import node_data
+from metalwright.model.agent_messages import BootArguments
 from metalwright.model.errors import TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import StoredSpec
-from metalwright.model.agent_messages import BootArguments
 from metalwright.ports import BootedMachine
 from metalwright.simulator import netboot
 from metalwright.simulator.machine import SimulatedMachine

@@ -19,12 +19,11 @@ _SLOTS_PER_CPU = 16
 _PSU_WATTS = 3300
 
 
-def build_parts(stored: StoredSpec, node: NodeSpec, seed: int) -> ServerParts:
-    """All parts of one server. InputError when the spec does not know the node's profile."""
+def build_parts(stored: StoredSpec, node: NodeSpec, lines: Sequence[PurchaseLine], seed: int) -> ServerParts:
+    """All parts of one server, of which `lines` are the purchase lines. InputError when the spec does not know the node's profile."""
     profile = stored.profiles.get(node.profile)
     if profile is None:
         raise InputError(f"node {node.name}: profile {node.profile} is not in the spec", hint="run `metalwright check` on the site folder")
-    lines = purchase.lines_of(node, stored.spec.purchase)
     own = next((line for line in lines if line.serial == node.serial), None)
     identity = _identity(profile, node, seed)
     firmware = _firmware(profile, [line for line in stored.spec.firmware if line.profile == node.profile])

@@ -12,10 +12,11 @@ _MEMORY_SHARE = 0.985
 """MemTotal of the DIMMs' size: firmware and kernel keep the rest."""
 
 
-def files(parts: ServerParts) -> Mapping[str, str]:
-    """Everything, freshly rendered."""
+def files(parts: ServerParts, command_line: str = "quiet") -> Mapping[str, str]:
+    """Everything, freshly rendered; symbolic links as the text of their target."""
     parts = _seen(parts)
-    return dict([*_dmi(parts), *_proc(parts), *_pci(parts), *_network(parts), *_drives(parts), *_tpm(parts)])
+    command = ("/proc/cmdline", f"{command_line}\n")
+    return dict([command, *_dmi(parts), *_proc(parts), *_pci(parts), *_network(parts), *_drives(parts), *_tpm(parts)])
 
 
 def _seen(parts: ServerParts) -> ServerParts:
@@ -104,6 +105,7 @@ def _function(address: str, ids: tuple[str, str, str], link: PcieLink | None, nu
     yield f"{base}/device", f"0x{device}\n"
     yield f"{base}/class", f"0x{pci_class}\n"
     yield f"{base}/numa_node", f"{-1 if numa is None else numa}\n"
+    yield f"{base}/iommu_group", f"../../../../kernel/iommu_groups/{int(address[5:7], 16)}"
     if link is not None:
         yield f"{base}/current_link_speed", f"{_SPEEDS.get(link.generation or 0, 'Unknown')}\n"
         yield f"{base}/current_link_width", f"{link.width or 0}\n"
@@ -121,10 +123,10 @@ def _network(parts: ServerParts) -> Iterator[tuple[str, str]]:
         base = f"/sys/class/net/{interface}"
         yield f"{base}/address", f"{nic.macs[0] if nic.macs else ''}\n"
         yield f"{base}/speed", f"{int((nic.rate_gbps or 0) * 1000)}\n"
-        yield f"{base}/device", f"../../../{nic.address}\n"
+        yield f"{base}/device", f"../../../{nic.address}"
         if nic.rdma:
             port = f"/sys/class/infiniband/mlx5_{number}"
-            yield f"{port}/device", f"../../../{nic.address}\n"
+            yield f"{port}/device", f"../../../{nic.address}"
             yield f"{port}/fw_ver", "28.39.1002\n"
             yield f"{port}/ports/1/state", "4: ACTIVE\n"
             yield f"{port}/ports/1/rate", f"{int(nic.rate_gbps or 0)} Gb/sec (4X NDR)\n"

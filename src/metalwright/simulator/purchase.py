@@ -1,8 +1,8 @@
 """Which serials of the packing list belong to which part of one server."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from metalwright.model.spec import NodeSpec, PurchaseLine
+from metalwright.model.spec import PurchaseLine
 
 _WORDS = (
     ("nvswitch", ("nvswitch",)),
@@ -15,14 +15,19 @@ _WORDS = (
 )
 
 
-def lines_of(node: NodeSpec, purchase: Sequence[PurchaseLine]) -> tuple[PurchaseLine, ...]:
-    """The lines that name this server as the one they are built into, and its own."""
-    return tuple(line for line in purchase if node.serial in {line.node_serial, line.serial})
+def by_server(purchase: Sequence[PurchaseLine]) -> Mapping[str, tuple[PurchaseLine, ...]]:
+    """System serial → the lines that name this server as the one they are built into, and its own; one pass over the list."""
+    found: dict[str, list[PurchaseLine]] = {}
+    for line in purchase:
+        server = line.node_serial or line.serial
+        if server is not None:
+            found.setdefault(server, []).append(line)
+    return {server: tuple(lines) for server, lines in found.items()}
 
 
 def of_kind(kind: str, lines: Iterable[PurchaseLine]) -> tuple[PurchaseLine, ...]:
-    """Lines with a serial of one kind, in the order of the list; a line without a kind is sorted by the words of its part."""
-    return tuple(line for line in lines if line.serial and _kind_of(line) == kind)
+    """Parts inside with a serial of one kind, in the order of the list; one without a kind is sorted by the words of its part."""
+    return tuple(line for line in lines if line.node_serial and line.serial and _kind_of(line) == kind)
 
 
 def _kind_of(line: PurchaseLine) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import NodeSpec, StoredSpec
+from metalwright.simulator import purchase
 from metalwright.simulator.build import build_parts
 from metalwright.simulator.parts import ServerParts
 
@@ -19,6 +20,7 @@ class World:
         self.stored = stored
         self.seed = seed
         self._nodes: Mapping[NodeName, NodeSpec] = {node.name: node for node in stored.spec.nodes}
+        self._bought = purchase.by_server(stored.spec.purchase)
         self._built: dict[NodeName, ServerParts] = {}
         self._changes: dict[NodeName, tuple[Change, ...]] = {}
         self._now: dict[NodeName, ServerParts] = {}
@@ -48,8 +50,11 @@ class World:
         """The server as it was delivered: what the spec says."""
         built = self._built.get(name)
         if built is None:
-            built = self._built[name] = build_parts(self.stored, self.node(name), self.seed)
+            built = self._built[name] = self._build(self.node(name))
         return built
+
+    def _build(self, node: NodeSpec) -> ServerParts:
+        return build_parts(self.stored, node, self._bought.get(node.serial, ()), self.seed)
 
     def rebuild(self, name: NodeName, parts: ServerParts) -> None:
         """Put another server in its place: real machines behind a simulated BMC bring their own parts."""

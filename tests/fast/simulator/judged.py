@@ -27,7 +27,7 @@ IMPATIENT = Bounds(deadlines=Deadlines(connect_s=0.5, request_s=0.5, slow_reques
 
 def with_everything_bought(stored: StoredSpec) -> StoredSpec:
     """The same site with a purchase list that names every part, and a firmware baseline."""
-    lines = [line for node in stored.spec.nodes for line in _lines(node, build_parts(stored, node, SEED))]
+    lines = [line for node in stored.spec.nodes for line in _lines(node, build_parts(stored, node, (), SEED))]
     firmware = tuple(
         FirmwareLine(profile="compute", component=component, version="01.01.03") for component in ("HostBIOS_0", "HGX_FW_GPU_*")
     )

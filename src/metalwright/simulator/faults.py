@@ -40,8 +40,9 @@ NOTHING: frozenset[str] = frozenset()
 class Fault:
     """One kind of fault. `defaults` names its arguments with their default texts.
 
-    `turns_red` and `turns_undetermined` hold for a node whose purchase list names every part and whose firmware has a baseline; checks that
-    need an agent that never came are undetermined only on a node that was not provisioned before.
+    `turns_red` and `turns_undetermined` hold for a node whose purchase list names every part and whose firmware has a baseline. Checks that
+    need an agent that never came are undetermined only on a node that was not provisioned before. The purchase list is undetermined, not
+    red, where Linux shows parts of that kind without serials (GPUs, NVSwitches, NICs): the missing one could be among them.
     """
 
     name: str
@@ -92,8 +93,8 @@ _FAULTS = (
     Fault(
         name="missing-gpu",
         summary="one GPU is not there",
-        turns_red=frozenset({"inventory.gpus", "inventory.purchase"}),
-        turns_undetermined=frozenset({"inventory.gpu-pcie", "inventory.nvlinks"}),
+        turns_red=frozenset({"inventory.gpus"}),
+        turns_undetermined=frozenset({"inventory.gpu-pcie", "inventory.nvlinks", "inventory.purchase"}),
         defaults={"gpu": "1"},
         world=change.missing_gpu,
     ),
@@ -121,7 +122,8 @@ _FAULTS = (
     Fault(
         name="missing-nvswitch",
         summary="one NVSwitch is not there, and the NVLinks to it are down",
-        turns_red=frozenset({"inventory.nvswitches", "inventory.nvlinks", "inventory.purchase"}),
+        turns_red=frozenset({"inventory.nvswitches", "inventory.nvlinks"}),
+        turns_undetermined=frozenset({"inventory.purchase"}),
         defaults={"switch": "0"},
         world=change.missing_nvswitch,
     ),

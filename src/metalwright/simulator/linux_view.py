@@ -135,9 +135,9 @@ def _network(parts: ServerParts) -> Iterator[tuple[str, str]]:
 
 
 def interface_name(nic: Nic) -> str:
-    """The name systemd's udev gives by PCI path: `enp24s0`, or `ibp24s0` for InfiniBand."""
-    bus = int((nic.address or "0000:00:00.0").split(":")[1], 16)
-    return f"{'ib' if nic.rdma else 'en'}p{bus}s0"
+    """The name systemd's udev gives by PCI path: `enp24s0`, `ibp24s0` for InfiniBand, `ibP1p24s0` in another PCI domain."""
+    domain, bus = (int(part, 16) for part in (nic.address or "0000:00:00.0").split(":")[:2])
+    return f"{'ib' if nic.rdma else 'en'}{f'P{domain}' if domain else ''}p{bus}s0"
 
 
 def _drives(parts: ServerParts) -> Iterator[tuple[str, str]]:

@@ -8,14 +8,16 @@ from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.redfish.limits import Bounds, Deadlines
 from metalwright.drivers.redfish.trust import MemoryPins
 from metalwright.gates.judge import judge_node
+from metalwright.model.agent_messages import RawInventory
 from metalwright.model.case import NodeCase
-from metalwright.model.hardware import HardwareFacts, PciDevice
+from metalwright.model.hardware import HardwareFacts
 from metalwright.model.ids import Digest, NodeName, node_subject
 from metalwright.model.judgement import Gate, Result
 from metalwright.model.observation import BootClaimsSeen, BootSeen, HardwareSeen, Kind, Observation, Witness
 from metalwright.model.secret import Secret
 from metalwright.model.spec import FirmwareLine, NodeSpec, PurchaseLine, StoredSpec
-from metalwright.simulator import hgx_shape
+from metalwright.readers.sysfs import hardware_from_raw
+from metalwright.simulator import linux_view
 from metalwright.simulator.build import build_parts
 from metalwright.simulator.parts import ServerParts
 from metalwright.simulator.site import SimulatedSite
@@ -78,21 +80,8 @@ def _boot(parts: ServerParts, now: float) -> BootSeen:
 
 
 def in_band(parts: ServerParts) -> HardwareFacts:
-    """What an agent without a GPU driver makes of these parts."""
-    seen = [gpu for gpu in parts.gpus if gpu.name not in parts.unseen_in_band]
-    functions = [_function(gpu.address or "", hgx_shape.gpu_device_id(gpu.model or "")) for gpu in seen]
-    return HardwareFacts(
-        identity=parts.in_band_identity,
-        cpus=parts.cpus,
-        memory_mib=int(parts.memory_mib() * 0.985),
-        nics=tuple(replace(nic, serial=None) for nic in parts.nics),
-        drives=parts.drives,
-        pci=tuple(functions),
-    )
-
-
-def _function(address: str, device: str) -> PciDevice:
-    return PciDevice(address=address, vendor="10de", device=device, device_class="030200")
+    """What the server makes of the files that the agent on this machine collects."""
+    return hardware_from_raw(RawInventory(files=linux_view.files(parts)))
 
 
 def colours(case: NodeCase) -> Mapping[str, Result]:

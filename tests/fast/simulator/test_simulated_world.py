@@ -2,14 +2,18 @@
 
 import re
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metalwright.agent.collect import LINKS, PATTERNS
+from metalwright.model.agent_messages import RawInventory
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import HardwareProfile, PurchaseLine, StoredSpec
+from metalwright.readers.sysfs import hardware_from_raw
 from metalwright.simulator import hgx_shape, linux_view
 from metalwright.simulator.faults import FAULTS
 from metalwright.simulator.world import World
@@ -138,3 +142,29 @@ def test_linux_shows_the_links_of_a_gpu() -> None:
     assert seen == ["0x10de\n", "0x2330\n", "0x030200\n", "32.0 GT/s PCIe\n", "16\n"]
     assert re.search(r"MemTotal: +\d+ kB", files["/proc/meminfo"])
     assert not any("token" in text for text in files.values())
+
+
+def test_linux_shows_exactly_what_the_agent_collects() -> None:
+    """Every path is one that the real agent reads, and of everything it reads that makes facts there is at least one."""
+    shown = linux_view.files(World(make_site(1), 7).parts(NodeName("n1")))
+    wanted = (*PATTERNS, *LINKS)
+    assert [path for path in shown if not any(fnmatchcase(path, pattern) for pattern in wanted)] == []
+    assert [pattern for pattern in wanted if not any(fnmatchcase(path, pattern) for path in shown)] == []
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=SEEDS, profile=profiles())
+def test_both_witnesses_see_the_same_machine(seed: int, profile: HardwareProfile) -> None:
+    """What the server reads out of the agent's files is what the world is made of."""
+    parts = World(make_site(1, profile=profile), seed).parts(NodeName("n1"))
+    facts = hardware_from_raw(RawInventory(files=linux_view.files(parts)))
+    assert facts.identity.system_serial == parts.identity.system_serial
+    assert facts.identity.uuid == parts.identity.uuid
+    assert [(cpu.model, cpu.cores) for cpu in facts.cpus] == [(cpu.model, cpu.cores) for cpu in parts.cpus]
+    assert {gpu.address: (gpu.pcie, gpu.numa_node) for gpu in facts.gpus} == {gpu.address: (gpu.pcie, gpu.numa_node) for gpu in parts.gpus}
+    assert len(facts.nvswitches) == len(parts.nvswitches)
+    assert {(nic.macs, nic.rdma, nic.rate_gbps) for nic in facts.nics} == {(nic.macs, nic.rdma, nic.rate_gbps) for nic in parts.nics}
+    assert {(drive.serial, drive.size_bytes, drive.device) for drive in facts.drives} == {
+        (drive.serial, drive.size_bytes, drive.device) for drive in parts.drives
+    }
+    assert (facts.tpm, facts.bios_version, facts.gaps) == ("2.0", parts.bios_version, ())

@@ -8,7 +8,7 @@ from metalwright.cli.verdicts import exit_code, say_finding, verdict_json
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName, node_of, node_subject
 from metalwright.model.judgement import Gate, Result
-from metalwright.model.work import Operation, OperationState
+from metalwright.model.work import Operation, OperationState, Wait
 from metalwright.ports import BoardRow
 from metalwright.service.control import Board, Control
 
@@ -50,7 +50,8 @@ def waits_for(row: BoardRow) -> str:
     if row.waiting is None:
         return ""
     overdue = " (overdue)" if row.waiting.overdue else ""
-    return f"{row.waiting.wait}: {row.waiting.text}{overdue}"
+    who = "a person: " if row.waiting.wait is Wait.PERSON else ""
+    return f"{who}{row.waiting.text}{overdue}"
 
 
 def progress_words(operation: Operation) -> str:
@@ -130,4 +131,4 @@ def _print_story(name: str, story: Any) -> None:
         steps = ", ".join(step.kind for step in order.body.steps)
         out.print(f"work order {order.number} ({time.strftime('%F %T', time.localtime(order.made_at))}) towards {order.body.goal}: {steps}")
     if story.waiting:
-        out.print(f"waits for {story.waiting.wait}: {story.waiting.text}", markup=False)
+        out.print(f"waits for {story.waiting.text}", markup=False)

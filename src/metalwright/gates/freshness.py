@@ -108,7 +108,9 @@ def _staleness(case: NodeCase, look: Observation, sight: Sight) -> Blocked | Non
 
 def _without_power(case: NodeCase, sight: Sight) -> Blocked | None:
     power = case.seen(Kind.BMC_POWER, Witness.OUT_OF_BAND)
-    if sight.powered and power is not None and isinstance(power.body, PowerSeen) and power.body.power is PowerState.OFF:
+    was_off = power is not None and isinstance(power.body, PowerSeen) and power.body.power is PowerState.OFF
+    # An agent that checked in since proves the power better than an older look does.
+    if sight.powered and was_off and power is not None and power.seen_at >= boot_floor(case, Witness.OUT_OF_BAND):
         do = f"metalwright node power on {case.node.name}"
         return Blocked(reason="the machine is off: its parts are judged with the power on", do=do)
     return None

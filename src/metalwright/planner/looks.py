@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from metalwright.gates.judge import needs_of
+from metalwright.gates.due import needs_of, urgent_needs
 from metalwright.model.case import NodeCase
 from metalwright.model.ids import Instant
 from metalwright.model.judgement import Gate, GateVerdict
@@ -30,10 +30,10 @@ def _look_times(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> list[tu
     """When each out-of-band need of the judged gates must be read (again)."""
     times = []
     for gate, verdict in verdicts.items():
-        for need in needs_of(gate, case):
-            if need.witness is Witness.OUT_OF_BAND:
-                effective = need if verdict.is_open else replace(need, max_age_s=min(need.max_age_s, RED_LOOK_S * case.patience))
-                times.append((need, look_at(case, effective)))
+        regular = needs_of(gate, case)
+        urgent = () if verdict.is_open else urgent_needs(case, verdict)
+        soon = (replace(need, max_age_s=min(need.max_age_s, RED_LOOK_S * case.patience)) for need in urgent)
+        times += [(need, look_at(case, need)) for need in (*regular, *soon) if need.witness is Witness.OUT_OF_BAND]
     return times
 
 

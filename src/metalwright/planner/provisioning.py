@@ -11,9 +11,9 @@ from metalwright.gates.disk_choice import choose_system_disk
 from metalwright.model.case import NodeCase
 from metalwright.model.hardware import BootTarget, Drive
 from metalwright.model.judgement import Colour, Finding, Gate, GateVerdict, Result
-from metalwright.model.observation import BootSeen, HardwareSeen, Kind, Witness
+from metalwright.model.observation import BootSeen, DiskImageSeen, HardwareSeen, Kind, Witness
 from metalwright.model.spec import SystemSpec
-from metalwright.model.work import BootInstalled, BootRamDisk, Step, Wait, WriteImage
+from metalwright.model.work import BootInstalled, BootRamDisk, Step, StepState, Wait, WriteImage
 from metalwright.planner.proposals import Hold, Precedence, Proposal
 
 GATES = (Gate.INVENTORY, Gate.FIRMWARE, Gate.OS)
@@ -48,46 +48,65 @@ def ram_agent_is_alive(case: NodeCase) -> bool:
 
 
 def _towards(case: NodeCase, gate: Gate, verdict: GateVerdict | None) -> Proposal | Hold:
-    if verdict is not None and verdict.colour is Colour.RED and not _is_cured_by_imaging(gate, case):
+    retried = _retry_is_newer(case)
+    if verdict is not None and verdict.colour is Colour.RED and not retried and not _is_cured_by_imaging(gate, case):
         return _hold(gate, Wait.PERSON, f"gate {gate} is red: {_first_failure(verdict)}")
-    if case.rounds.get(gate, 0) >= MAX_ROUNDS:
+    if case.rounds.get(gate, 0) >= MAX_ROUNDS and not retried:
         return _hold(
             gate, Wait.PERSON, f"{MAX_ROUNDS} work orders towards gate {gate} did not reach it: metalwright explain {case.node.name}"
         )
     if gate is Gate.OS:
-        return _install(case)
-    if _in_band_missing(case):
-        if ram_agent_is_alive(case):
+        return _install(case, is_red=verdict is not None and verdict.colour is Colour.RED)
+    if retried or _in_band_missing(case):
+        if ram_agent_is_alive(case) and not retried:
             return _hold(gate, Wait.OBSERVATION, "the agent in RAM is reading the hardware")
         return Proposal(precedence=Precedence.PROVISIONING, goal=gate, steps=(_ram(case),), reason="in-band inventory is needed")
     return _hold(gate, Wait.OBSERVATION, _first_open(verdict))
 
 
-def _install(case: NodeCase) -> Proposal | Hold:
+def _install(case: NodeCase, *, is_red: bool) -> Proposal | Hold:
     system = case.spec.system
     if system is None:
         return _hold(Gate.OS, Wait.PERSON, "the spec orders no image: add `system:` to site.yaml")
     if case.image is None:
         return _hold(Gate.OS, Wait.PERSON, f"image {system.image}: {case.image_problem}")
-    if _just_installed(case):
-        return _hold(Gate.OS, Wait.OBSERVATION, "the installed system is being measured")
+    if not is_red and _is_installed(case):
+        return _hold(Gate.OS, Wait.OBSERVATION, "the installed system is looked at: its agent, its measurement")
     disk = _ordered_disk(case)
     if isinstance(disk, str):
         return _hold(Gate.OS, Wait.PERSON, disk)
+    if not is_red and _is_written(case, disk):
+        return Proposal(
+            precedence=Precedence.PROVISIONING,
+            goal=Gate.OS,
+            steps=(_boot_installed(case, disk),),
+            reason="the image is on the disk already",
+        )
     ram: tuple[Step, ...] = () if ram_agent_is_alive(case) else (_ram(case),)
     steps = (*ram, _write(case, system, disk), _boot_installed(case, disk))
     return Proposal(precedence=Precedence.PROVISIONING, goal=Gate.OS, steps=steps, reason=f"image {system.image} is to run")
 
 
-def _just_installed(case: NodeCase) -> bool:
-    """The head order put the system there, and its measurement has not come yet: waiting is right, redoing is not."""
-    if case.order is None or case.order.body.goal is not Gate.OS or case.order.body.wish_digest != case.wish_digest:
+def _is_installed(case: NodeCase) -> bool:
+    """The head order put the ordered system there, and nothing says that it is wrong: undetermined never redoes what stands."""
+    order = case.order
+    if order is None or order.body.goal is not Gate.OS or order.body.wish_digest != case.wish_digest:
         return False
-    installed = _boot(case, Witness.RUNNING_SYSTEM)
-    if installed is None or installed.token_order != case.order.number:
+    proven = {run.index for run in case.runs if run.state is StepState.PROVEN}
+    return len(proven) == len(order.body.steps)
+
+
+def _is_written(case: NodeCase, disk: Drive) -> bool:
+    """The RAM disk's agent read the ordered image back from this very disk: booting it is enough. Gate `os` measures it again."""
+    look = case.seen(Kind.DISK_IMAGE, Witness.RAM_DISK)
+    if look is None or not isinstance(look.body, DiskImageSeen) or case.image is None:
         return False
-    measured = case.seen(Kind.SYSTEM_IMAGE, Witness.RUNNING_SYSTEM)
-    return measured is None or measured.seen_at < installed.claimed_at
+    return look.body.image_digest == case.image.digest and look.body.disk_serial == disk.serial and not look.body.mismatches
+
+
+def _retry_is_newer(case: NodeCase) -> bool:
+    """A person said "try again" after the last order was made."""
+    return case.retry_asked_at > (case.order.made_at if case.order else 0.0)
 
 
 def _ordered_disk(case: NodeCase) -> Drive | str:

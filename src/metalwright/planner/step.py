@@ -119,7 +119,7 @@ def _act(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) -> 
     if run.retry_at is not None and run.retry_at > case.now:
         reason = Reason(wait=Wait.BMC, gate=_goal(case), text=f"{step.kind}: {run.detail}")
         return Decision(verdicts=verdicts, due_at=run.retry_at, reason=reason)
-    return Decision(verdicts=verdicts, due_at=case.now, action=Act(step=step, run=run), reason=_reason(case, step, "acting"))
+    return Decision(verdicts=verdicts, due_at=case.now, action=Act(step=step, run=run), reason=_reason(case, step, f"{step.kind} to begin"))
 
 
 def _await_write(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun, proof: NotYet) -> Decision:
@@ -218,7 +218,7 @@ def _intend(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fa
         operation=_operation(case, step, run),
         grants=_grants(case, step, run),
         action=Act(step=step, run=run),
-        reason=_reason(case, step, "acting"),
+        reason=_reason(case, step, f"{step.kind} to begin"),
     )
 
 

@@ -12,6 +12,7 @@ from metalwright.model.ids import Digest, Instant, OrderNumber, node_subject
 from metalwright.model.judgement import PHASE_OF, Colour, Finding, Gate, GateVerdict, Result
 from metalwright.model.tokens import token_for, token_hash
 from metalwright.model.work import EXPECTED_S, OrderBody, WaitingFor, WorkOrder
+from metalwright.planner import step
 from metalwright.planner.decision import Decision, GrantWanted, Reason
 from metalwright.ports import NodeChange, NodeRows
 from metalwright.service.identity import identity_digest
@@ -20,7 +21,7 @@ from metalwright.service.identity import identity_digest
 def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Iterator[int], boot_key: bytes) -> NodeChange:
     """Everything of one decision, to be committed in one transaction with the rest of the batch."""
     order = _order(case, decision.order, numbers) if decision.order else None
-    changed = _changed_verdicts(rows, decision.verdicts)
+    changed = _changed_verdicts(rows, decision.verdicts, is_disrupted=step.is_open(case) or decision.order_done)
     operations = [decision.operation] if decision.operation else []
     operations += [replace(operation, cancel_wanted=True) for operation in rows.operations if operation.id == decision.cancel]
     return NodeChange(
@@ -74,15 +75,20 @@ def _waiting(case: NodeCase, reason: Reason | None) -> WaitingFor | None:
 # -- verdicts and statements ---------------------------------------------------------------------------------------------------
 
 
-def _changed_verdicts(rows: NodeRows, verdicts: Mapping[Gate, GateVerdict]) -> dict[Gate, tuple[GateVerdict, Digest]]:
+def _changed_verdicts(
+    rows: NodeRows, verdicts: Mapping[Gate, GateVerdict], *, is_disrupted: bool
+) -> dict[Gate, tuple[GateVerdict, Digest]]:
     """Verdicts whose content differs from the last recorded one.
 
-    A gate that nobody could judge yet makes no record; once it was green or red, every change does, to undetermined too.
+    A gate that nobody could judge yet makes no record; once it was green or red, every change does, to undetermined too: unless our own
+    order is restarting the machine (`is_disrupted`), when nobody could look and nothing is known to have changed.
     """
     changed = {}
     for gate, verdict in verdicts.items():
         digest, mark = content_digest(verdict), rows.verdicts.get(gate)
         if mark is not None and mark.digest == digest:
+            continue
+        if is_disrupted and verdict.colour is Colour.UNDETERMINED:
             continue
         changed[gate] = (verdict, digest)
     return changed

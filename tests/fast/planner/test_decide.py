@@ -27,7 +27,7 @@ from metalwright.model.work import (
 from metalwright.planner import provisioning, step
 from metalwright.planner.decide import decide, is_converged
 from metalwright.planner.decision import Act, Look, Rest
-from tests.fast.gates.cases import NODE, NOW, RAM, SERIAL, aged, healthy, look, seeing, unreadable, with_bmc, without
+from tests.fast.gates.cases import INSTALLED, NODE, NOW, RAM, SERIAL, WRITTEN, aged, healthy, look, seeing, unreadable, with_bmc, without
 
 PLAN = SitePlan(number=1, parent=None, spec_digest=Digest("sha256:01"), until=Gate.OS, max_disrupted=4, made_at=NOW)
 OPEN = GateVerdict(gate=Gate.PLAN, subject=Subject("site:atlas"), colour=Colour.GREEN, findings=())
@@ -189,6 +189,33 @@ def test_a_write_whose_agent_fell_silent_is_ordered_anew() -> None:
     assert failed is not None and failed.state is StepState.FAILED and not failed.needs_person
     anew = decide(replace(writing, runs=(failed,)))
     assert anew.order is not None and anew.order.steps[0].kind == "boot-ram-disk"
+
+
+def test_an_image_already_on_the_disk_is_booted_not_written_again() -> None:
+    """What the RAM disk's agent read back from the ordered disk need not be written twice; a red `os` gate is written anew."""
+    written = seeing(in_ram(), Kind.DISK_IMAGE, Witness.RAM_DISK, WRITTEN, age_s=100)
+    decision = decide(written)
+    assert decision.order is not None and [each.kind for each in decision.order.steps] == ["boot-installed"]
+    other = seeing(in_ram(), Kind.DISK_IMAGE, Witness.RAM_DISK, replace(WRITTEN, mismatches=1), age_s=100)
+    order = decide(other).order
+    assert order is not None and order.steps[0].kind == "write-image"
+
+
+def test_a_silent_installed_system_is_waited_for_not_redone() -> None:
+    """An `os` gate that turned undetermined after its order was finished never re-images the node."""
+    done = (run(StepState.PROVEN, index=0),)
+    installed = ordered(case(), WriteImage(serial=SERIAL), goal=Gate.OS, runs=done)
+    silent = seeing(installed, Kind.AGENT_BOOT, Witness.RUNNING_SYSTEM, replace(INSTALLED, last_contact_at=NOW - 4000), age_s=4000)
+    decision = decide(silent)
+    assert decision.verdicts[Gate.OS].colour is Colour.UNDETERMINED
+    assert decision.order is None and decision.reason is not None and decision.reason.wait is Wait.OBSERVATION
+
+
+def test_a_repaired_node_is_looked_at_again_in_band() -> None:
+    """After a red inventory, `node retry` boots the RAM disk anew: what was seen before the repair does not count."""
+    red = replace(with_bmc(in_ram(), gpus=()), retry_asked_at=NOW - 1)
+    decision = decide(red)
+    assert decision.order is not None and [each.kind for each in decision.order.steps] == ["boot-ram-disk"]
 
 
 def test_rounds_are_bounded() -> None:

@@ -14,7 +14,7 @@ def fresh_boot(run: StepRun, case: NodeCase, witness: Witness, serial: str) -> B
     look = case.seen(Kind.AGENT_BOOT, witness)
     boot = look.body if look is not None and isinstance(look.body, BootSeen) else None
     if look is None or boot is None or look.seen_at <= run.began_at or boot.claimed_at <= run.began_at:
-        return NotYet(awaiting=f"an agent of the {witness} to check in")
+        return NotYet(awaiting="the RAM disk to check in" if witness is Witness.RAM_DISK else "the installed system to check in")
     if not boot.boot_id or boot.boot_id in known_boots(run):
         return NotYet(awaiting=f"a new boot: boot id {boot.boot_id or '(none)'} was there before the step")
     if not boot.system_serial:

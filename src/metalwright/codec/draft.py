@@ -39,6 +39,8 @@ class Draft:
     def remember(self, key: str, raw: Any) -> None:
         """Note the name of an entry before it is judged: images are `name@version`, lines of the packing list serials."""
         wanted = {"images": ("name", "version"), "purchase": ("serial",)}.get(key, ("name",))
+        if key == "purchase" and isinstance(raw, Mapping) and "node_serial" in raw:
+            return  # a part inside another thing owns nothing
         if isinstance(raw, Mapping) and all(word in raw for word in wanted):
             self.names.setdefault(key, set()).add("@".join(str(raw[word]) for word in wanted))
         elif key != "purchase":

@@ -83,7 +83,9 @@ def _serial(value: Any) -> Any:
 def _bmc(value: Any) -> Any:
     match = _BMC.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[3] and not 0 < int(match[3]) < 65536):
-        raise refuse(f"{quote(value)} is not the URL of a BMC", "write https://ADDRESS or https://ADDRESS:PORT, no path and no password")
+        # What stands before an @ may be a password: not shown.
+        shown = quote(re.sub(r"//.*@", "//***@", str(value)))
+        raise refuse(f"{shown} is not the URL of a BMC", "write https://ADDRESS or https://ADDRESS:PORT, no path and no password")
     if match[1] == "http" and not match[2].startswith("127."):
         raise refuse(f"{quote(value)} would send the BMC password in the clear", "use https://")
     return value.rstrip("/").lower()

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from metalwright.codec.annotations import keys_of, shape_at
 from metalwright.codec.draft import Draft
 from metalwright.codec.notebook import Notebook, Place, SpecPath, did_you_mean, quote
-from metalwright.codec.shapes import decode, keys_of, shape_at
+from metalwright.codec.shapes import decode
 from metalwright.codec.site_files import YAML_LIMIT, FileRefused, SiteFiles, decode_text
 from metalwright.codec.table_parts import CSV_PARTS, PurchaseFile, read_table_part
 from metalwright.codec.yaml_tree import Plain, YamlTree, read_yaml

@@ -3,16 +3,15 @@
 The classes of `model.spec` are the only description: pydantic reads them, here with unknown keys forbidden and types strict.
 """
 
-import dataclasses
-import types
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, NewType, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from metalwright.codec.annotations import keys_of, shape_at, wanted
 from metalwright.codec.markers import FILES
 from metalwright.codec.notebook import Notebook, SpecPath, did_you_mean, quote
 from metalwright.model.units import Label
@@ -100,6 +99,8 @@ def _replaced(value: Any, path: SpecPath, new: Any) -> Any:
 
 def _tell(shape: Any, item: ErrorDetails, path: SpecPath, book: Notebook) -> None:
     location = tuple(step for step in item["loc"][1:] if step != "[key]")
+    if path[:1] == ("secrets",) and isinstance(item.get("input"), str):
+        item["input"] = "***"  # whoever wrote the secret itself here does not read it again in a terminal or a CI log
     message, hint = _words(shape, item, location)
     book.blame((*path, *location), message, hint)
 
@@ -109,75 +110,20 @@ def _words(shape: Any, item: ErrorDetails, location: SpecPath, is_cell: bool = F
     if kind == "told":
         return str(context["message"]), str(context["hint"])
     if kind == "missing":
-        return ("the cell is empty" if is_cell else "is missing"), _wanted(shape, location)
+        return ("the cell is empty" if is_cell else "is missing"), wanted(shape, location)
     if kind == "unexpected_keyword_argument":
         return f"unknown key {quote(location[-1])}", did_you_mean(str(location[-1]), keys_of(shape_at(shape, location[:-1])), "keys here")
     if kind in ("enum", "literal_error"):
         expected = [word.strip("'") for word in str(context.get("expected", "")).replace(" or ", ", ").split(", ")]
         return f"{quote(given)} is not known here", did_you_mean(str(given), expected, "one of")
     if given is None:
-        return "is empty", _wanted(shape, location)
-    wanted = _EXPECTED.get(kind.split("_", maxsplit=1)[0], "another kind of value")
+        return "is empty", wanted(shape, location)
+    expected_kind = _EXPECTED.get(kind.split("_", maxsplit=1)[0], "another kind of value")
     shown = quote(given) if isinstance(given, (str, int, float)) else "a list" if isinstance(given, list) else "a block of keys"
-    return f"expected {wanted}, not {_spelled(given, shown)}", _wanted(shape, location)
+    return f"expected {expected_kind}, not {_spelled(given, shown)}", wanted(shape, location)
 
 
 def _spelled(given: Any, shown: str) -> str:
     if isinstance(given, bool):
         return "`true`" if given else "`false`"
     return f"the text {shown}" if isinstance(given, str) else shown
-
-
-def _wanted(shape: Any, location: SpecPath) -> str:
-    """What belongs there, from the annotation of the field."""
-    inner = shape_at(shape, location)
-    keys = keys_of(inner)
-    if keys:
-        return f"a block with the keys {', '.join(keys)}"
-    return f"{location[-1] if location else 'the value'}: {_name(inner)}"
-
-
-def _name(shape: Any) -> str:
-    if get_origin(shape) is Literal:
-        return "one of " + ", ".join(map(str, get_args(shape)))
-    if shape is None:
-        return "see docs/schema/site.schema.json"
-    inner: Any = shape.__supertype__ if isinstance(shape, NewType) else shape
-    if get_origin(inner) is not None:
-        return "a list" if get_origin(inner) is tuple else "a block of keys"
-    words: dict[Any, str] = {int: "a whole number", float: "a number", str: "text (quote it)", bool: "true or false"}
-    return words.get(inner, str(getattr(inner, "__name__", inner)))
-
-
-def keys_of(shape: Any) -> list[str]:
-    """Field names of a dataclass; empty for anything else."""
-    return [item.name for item in dataclasses.fields(shape)] if dataclasses.is_dataclass(shape) else []
-
-
-def shape_at(shape: Any, location: SpecPath) -> Any:
-    """The annotation at a path inside a shape, without markers and `| None`; None where the path leads nowhere."""
-    shape = bare(shape)
-    if not location:
-        return shape
-    step, rest = location[0], location[1:]
-    if dataclasses.is_dataclass(shape):
-        inner = _hints(cast(Hashable, shape)).get(str(step))
-        return shape_at(inner, rest) if inner is not None else None
-    arguments = get_args(shape)
-    return shape_at(arguments[0 if isinstance(step, int) else -1], rest) if arguments else None
-
-
-def bare(shape: Any) -> Any:
-    """`Annotated[X, …] | None` → `X`."""
-    while True:
-        if get_origin(shape) is Annotated:
-            shape = get_args(shape)[0]
-        elif get_origin(shape) in (Union, types.UnionType):
-            shape = next(item for item in get_args(shape) if item is not type(None))
-        else:
-            return shape
-
-
-@cache
-def _hints(shape: Any) -> dict[str, Any]:
-    return get_type_hints(shape, include_extras=True)

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from metalwright.codec.annotations import keys_of
 from metalwright.codec.draft import Draft
 from metalwright.codec.notebook import Notebook, Place, did_you_mean, quote
-from metalwright.codec.shapes import decode_rows, keys_of
+from metalwright.codec.shapes import decode_rows
 from metalwright.codec.site_files import FileRefused, SiteFiles
 from metalwright.codec.tables import Row, Table, read_csv
 from metalwright.codec.xlsx_table import read_xlsx

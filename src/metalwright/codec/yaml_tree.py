@@ -111,9 +111,9 @@ class _Builder:
             if isinstance(event, DocumentStartEvent):
                 started += 1
                 if event.version is not None or event.tags:
-                    self._refuse(event, "a YAML directive", "remove the line that starts with %")
+                    self._refuse(event, "a YAML directive is not allowed", "remove the line that starts with %")
                 if started > 1:
-                    self._refuse(event, "a second document", "one document per file: remove the line ---")
+                    self._refuse(event, "a second document is not read", "one document per file: remove the line ---")
                     raise _Stop
             elif isinstance(event, NodeEvent):
                 self._tree.value = self._value(event, (), 0)
@@ -128,7 +128,7 @@ class _Builder:
             raise _Stop
         self._tree.lines.setdefault(path, event.start_mark.line + 1)
         if isinstance(event, AliasEvent):
-            self._refuse(event, f"alias {quote(f'*{event.anchor}')}", "write the value out: anchors and aliases are not read")
+            self._refuse(event, f"alias {quote(f'*{event.anchor}')} is not allowed", "write the value out here")
             return None
         if not isinstance(event, NodeEvent):
             raise _Stop
@@ -142,10 +142,10 @@ class _Builder:
     def _refuse_decoration(self, event: NodeEvent) -> None:
         if event.anchor is not None:
             self._refuse(
-                event, f"anchor {quote(f'&{event.anchor}')}", "write the value out where it is needed: anchors and aliases are not read"
+                event, f"anchor {quote(f'&{event.anchor}')} is not allowed", "remove it, and write the value out where it is needed"
             )
         if isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag is not None:
-            self._refuse(event, f"tag {quote(event.tag)}", "remove the tag: types follow from the key")
+            self._refuse(event, f"tag {quote(event.tag)} is not allowed", "remove the tag: types follow from the key")
 
     def _mapping(self, path: SpecPath, depth: int) -> dict[str, Plain]:
         found: dict[str, Plain] = {}
@@ -166,7 +166,7 @@ class _Builder:
             raise _Stop
         self._refuse_decoration(event)
         if event.value == "<<":
-            self._refuse(event, "merge key <<", "write the values out: merge keys are not read")
+            self._refuse(event, "merge key `<<` is not allowed", "write the values out")
         return self._clean(event)
 
     def _sequence(self, path: SpecPath, depth: int) -> list[Plain]:

@@ -62,7 +62,17 @@ def test_a_flood_of_problems_is_cut(tmp_path: Path) -> None:
     assert "more problems are not shown" in found[-1].message
 
 
-def test_a_bare_secret_is_never_shown(tmp_path: Path) -> None:
-    """Somebody who wrote the password into site.yaml does not read it again in the error."""
-    found = problems_of(write_site(tmp_path, {"site.yaml": FILES["site.yaml"].replace("file:secrets/bmc", "hunter2-S3cret")}))
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("file:secrets/bmc", "hunter2"),
+        ("file:secrets/bmc", "file:hunter2 x"),
+        ("file:secrets/bmc", "[hunter2]"),
+        ("bmc: {user: env:BMC_USER, password: file:secrets/bmc}", "bmc: hunter2"),
+        ("secrets:\n  bmc: {user: env:BMC_USER, password: file:secrets/bmc}", "secrets: hunter2"),
+    ],
+)
+def test_a_bare_secret_is_never_shown(old: str, new: str, tmp_path: Path) -> None:
+    """Somebody who wrote the password into site.yaml does not read it again in the error, wherever under `secrets` it stands."""
+    found = problems_of(write_site(tmp_path, {"site.yaml": FILES["site.yaml"].replace(old, new)}))
     assert "hunter2" not in "\n".join(map(str, found))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from metalwright.codec.shapes import bare
+from metalwright.codec.annotations import bare
 from metalwright.codec.site_folder import read_site
 from metalwright.codec.spec_codec import spec_digest, spec_from_bytes, spec_to_bytes
 from metalwright.codec.yaml_tree import read_yaml

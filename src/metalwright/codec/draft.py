@@ -11,6 +11,7 @@ from metalwright.codec.notebook import SpecPath
 from metalwright.model.spec import SiteSpec
 
 T = TypeVar("T")
+_NAMED_BY: Mapping[str, tuple[str, ...]] = {"images": ("name", "version"), "purchase": ("serial",)}
 
 
 @dataclass(slots=True)
@@ -38,9 +39,9 @@ class Draft:
 
     def remember(self, key: str, raw: Any) -> None:
         """Note the name of an entry before it is judged: images are `name@version`, lines of the packing list serials."""
-        wanted = {"images": ("name", "version"), "purchase": ("serial",)}.get(key, ("name",))
         if key == "purchase" and isinstance(raw, Mapping) and "node_serial" in raw:
             return  # a part inside another thing owns nothing
+        wanted = _NAMED_BY.get(key, ("name",))
         if isinstance(raw, Mapping) and all(word in raw for word in wanted):
             self.names.setdefault(key, set()).add("@".join(str(raw[word]) for word in wanted))
         elif key != "purchase":

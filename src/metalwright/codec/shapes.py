@@ -64,7 +64,7 @@ def decode_rows(
 ) -> Iterator[tuple[int, Any]]:
     """Rows of text cells (empty cells left out) → (number, value) of those that fit; problems of the others in the book."""
     check = adapter(shape, strict=False)
-    keyed = {str(number): dict(row) for number, row in zip(numbers, rows, strict=True)}
+    keyed = {str(number): row for number, row in zip(numbers, rows, strict=True)}
     try:
         found = check.validate_strings(keyed, context=FILES)
     except ValidationError as error:

@@ -64,7 +64,7 @@ def _records(name: str, text: str) -> list[Row]:
     line = 1
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells) and not cells[0].startswith("#"):
+            if "".join(cells).strip() and not cells[0].startswith("#"):
                 found.append(Row(line=line, cells=cells))
             line = reader.line_num + 1
             if len(found) > MOST_ROWS:

@@ -75,7 +75,7 @@ class EndpointRows(Part):
         values["b_claimed_at"] = now
         async with self._change([node_subject(claimed.node)]) as connection:
             if (await connection.execute(_CLAIM, values)).rowcount == 0:
-                await connection.execute(_CONFLICT, {"b_token_hash": token_hash})
+                await connection.execute(_CONFLICT, {"b_token_hash": token_hash, "b_session_hash": claimed.session_hash})
             row = (await connection.execute(_BY_TOKEN, {"token_hash": token_hash})).mappings().one_or_none()
             if row is None:
                 return None

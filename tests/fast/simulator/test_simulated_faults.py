@@ -234,3 +234,12 @@ def test_one_simulator_per_state_folder(tmp_path: Path) -> None:
         await asyncio.to_thread(ask, tmp_path, {"do": "list"})
 
     with_site(tmp_path, story, count=1)
+
+
+def test_the_document_lists_every_fault() -> None:
+    """docs/simulator.md names each fault with its arguments and checks, as they are in the code."""
+    rows = (Path(__file__).parents[3] / "docs/simulator.md").read_text().splitlines()
+    for fault in FAULTS.values():
+        arguments = " ".join(f"`{name}={value}`" for name, value in fault.defaults.items()) or "–"
+        red, undetermined = (", ".join(sorted(checks)) or "–" for checks in (fault.turns_red, fault.turns_undetermined))
+        assert f"| `{fault.name}` | {fault.summary} | {arguments} | {red} | {undetermined} |" in rows

@@ -24,7 +24,7 @@ from metalwright.ports import Fence, NodeChange
 from metalwright.store import SqlStore, open_store
 
 NOW = 1_700_000_000.0
-TEST_LIMIT_S = 60.0
+TEST_LIMIT_S = 120.0
 
 
 def run_coroutine_test(item: pytest.Function) -> bool | None:

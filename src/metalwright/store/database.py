@@ -6,6 +6,7 @@ REPEATABLE READ, so that all statements of a batch see one moment.
 """
 
 import asyncio
+import logging
 import sqlite3
 from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
@@ -19,6 +20,9 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool
 from metalwright.model.errors import InputError, InvariantError
 from metalwright.store.failures import as_ours
 from metalwright.store.transaction import Transaction, transaction
+
+for _library in ("sqlalchemy", "psycopg", "aiosqlite"):
+    logging.getLogger(_library).addHandler(logging.NullHandler())  # else what they log of errors goes to stderr, beside our own words
 
 DEADLINE_S = 6.0
 """Of one transaction, everything included. Shorter than the shortest sensible lease (10 s): a call that takes longer would end after
@@ -40,8 +44,12 @@ SQLITE_SETTINGS = (
     "PRAGMA cache_size=-32768",  # 32 MiB
 )
 
-POSTGRESQL_SETTING = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')"
-"""Never weaker than `on`; a stronger setting of the server (`remote_apply`) stays."""
+POSTGRESQL_SETTINGS = (
+    # never weaker than `on`; a stronger setting of the server (`remote_apply`) stays
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')",
+    # a frozen worker's locks, its lease row among them, go before its lease ends: or nobody could take over
+    "SELECT set_config('idle_in_transaction_session_timeout', '4s', false), set_config('lock_timeout', '5s', false)",
+)
 
 
 def parse_url(url: str) -> URL:
@@ -157,7 +165,8 @@ def _postgresql_engine(url: URL) -> AsyncEngine:
     @event.listens_for(engine.sync_engine, "connect")
     def configure(connection: Any, record: object) -> None:
         cursor = connection.cursor()
-        cursor.execute(POSTGRESQL_SETTING)
+        for statement in POSTGRESQL_SETTINGS:
+            cursor.execute(statement)
         cursor.close()
         connection.commit()
 

@@ -27,11 +27,21 @@ _SQLITE: dict[int, tuple[type[InputError] | type[MachineFault], str, str]] = {
 _SQLITE_BUSY = (5, 6, 15, 17)
 """BUSY, LOCKED, PROTOCOL (a race for the WAL), SCHEMA: another process is at it just now."""
 
+_NO_ACCESS = ("the database refuses this user", "check user, password and pg_hba.conf")
+_NO_DATABASE = ("there is no such database", "create it: createdb NAME")
 _INPUT_STATES = {
-    "28": ("the database refuses this user", "check user, password and pg_hba.conf"),
-    "3D": ("there is no such database", "create it: createdb NAME"),
+    "28": _NO_ACCESS,
+    "3D": _NO_DATABASE,
     "42501": ("this user may not do that in the database", "grant it the right to create and write tables in its schema"),
 }
+_INPUT_WORDS = {
+    "authentication failed": _NO_ACCESS,
+    "no pg_hba.conf entry": _NO_ACCESS,
+    "no password supplied": _NO_ACCESS,
+    "FATAL:  role": _NO_ACCESS,
+    "FATAL:  database": _NO_DATABASE,
+}
+"""While connecting there is no state, only words. Words that are not known here (a translated server) count as temporary."""
 _FAULT_STATES = {
     "53100": ("the disk of the database server is full", "free some space there; nothing was half written"),
     "58": ("the database server has a fault of its system", "look at the log of the database server"),
@@ -68,8 +78,15 @@ def _translated(error: exc.DBAPIError) -> MetalwrightError:
     if isinstance(state, str):
         return _from_postgresql(state, str(error.orig).strip())
     if isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated:
-        return TemporaryError(f"the database cannot be reached: {_first_line(error)}", hint="is it running, and is the address right?")
+        return _unreachable(_first_line(error))
     return InvariantError(f"the database refuses a statement: {_first_line(error)}")
+
+
+def _unreachable(said: str) -> MetalwrightError:
+    for words, (what, hint) in _INPUT_WORDS.items():
+        if words in said:
+            return InputError(f"{what}: {said}", hint=hint)
+    return TemporaryError(f"the database cannot be reached: {said}", hint="is it running, and is the address right?")
 
 
 def _from_sqlite(code: int, said: str) -> MetalwrightError:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +49,13 @@ class Server:
     def stop(self, how: str = "fast") -> None:
         self.control("-m", how, "stop")
 
+    def become_standby(self) -> None:
+        """From the next start on, until it is promoted."""
+        signal_file = self.folder / "data" / "standby.signal"
+        signal_file.touch()
+        if os.geteuid() == 0:
+            shutil.chown(signal_file, "postgres")
+
     def call(self, program: str, *arguments: str) -> None:
         command = [str(self.programs / program), *arguments]
         if os.geteuid() == 0:
@@ -58,6 +66,23 @@ class Server:
     def administer(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement)
+
+    @contextmanager
+    def small_disk(self, folder: Path, *, mebibytes: int) -> Iterator[None]:
+        """A disk of that size at `folder`, with a folder `space` that the server may use."""
+        if os.geteuid() != 0:
+            pytest.skip("only root can mount a small disk")
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"cannot mount here: {done.stderr.strip()}")
+        try:
+            (folder / "space").mkdir()
+            shutil.chown(folder / "space", "postgres")
+            yield
+        finally:
+            subprocess.run(["umount", str(folder)], check=True)
 
     @property
     def pids(self) -> list[int]:

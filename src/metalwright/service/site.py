@@ -38,6 +38,7 @@ class SiteTurn:
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
         self._site_digest: Digest | None = None
+        self._verdict: tuple[object, GateVerdict] | None = None
         self.context: SiteContext | None = None
 
     async def refresh(self) -> None:
@@ -51,7 +52,7 @@ class SiteTurn:
         plan = await self._store.site_plan()
         retries = await self._retries()
         case = self._case(self._spec, plan)
-        verdict = judge_site(case)
+        verdict = self._judged(case)
         system = self._spec.spec.system
         image = case.images.get(system.image) if system else None
         problem = case.image_problems.get(system.image, "") if system else "the spec orders none"
@@ -70,6 +71,13 @@ class SiteTurn:
         await self._record_verdict(self.context, fence)
         await self._permit(self.context)
         await self.sequence()
+
+    def _judged(self, case: SiteCase) -> GateVerdict:
+        """The plan gate reads the spec and the images alone: it is judged again only when one of them changed."""
+        key = (case.spec_digest, tuple(case.images), tuple(case.image_problems.items()), case.waivers)
+        if self._verdict is None or self._verdict[0] != key or case.waivers:
+            self._verdict = (key, judge_site(case))
+        return self._verdict[1]
 
     def _case(self, stored: StoredSpec, plan: SitePlan | None) -> SiteCase:
         images, problems = self._find_images(stored)

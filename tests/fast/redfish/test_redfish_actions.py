@@ -134,6 +134,8 @@ def test_conflict_when_reached_is_success() -> None:
         (error(409, "IDRAC.2.8.PSU501"), TemporaryError),
         (error(503, "Base.1.8.ServiceTemporarilyUnavailable"), TemporaryError),
         (error(400, "iLO.2.14.InvalidOperationForSystemState"), TemporaryError),
+        (error(400, "iLO.2.25.UnableToModifyDuringSystemPOST"), TemporaryError),
+        (error(404, "Base.1.8.ResourceInStandby"), TemporaryError),
         (error(400, "Base.1.8.ActionParameterNotSupported"), MachineFault),
         (error(405, "Base.1.8.ActionNotSupported"), MachineFault),
         (error(403, "Base.1.8.InsufficientPrivilege"), MachineFault),

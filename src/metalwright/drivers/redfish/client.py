@@ -55,7 +55,7 @@ class RedfishClient:
             answer = await self._exchange("GET", ROOT, None, "", self._deadlines.request_s)
             if not answer.is_ok or not isinstance(answer.document.get("RedfishVersion") or answer.document.get("Systems"), str | dict):
                 raise malformed(str(self.http.origin), f"{ROOT} is not a Redfish service root ({answer.why})")
-            self._root = answer.document
+            self._root = _with_well_known(answer.document)
         return self._root
 
     async def get(self, path: str) -> Answer:
@@ -140,6 +140,14 @@ class RedfishClient:
         if method != "GET":
             return self._deadlines.write_s
         return self._deadlines.slow_request_s if _SLOW.search(target) else self._deadlines.request_s
+
+
+def _with_well_known(root: Document) -> Document:
+    """A root without its Systems link, as some BMCs show until their first reset (Q54): the paths that DSP0266 fixes are used."""
+    if isinstance(root.get("Systems"), dict):
+        return root
+    names = ("Systems", "Chassis", "Managers", "UpdateService")
+    return {**{name: {"@odata.id": f"/redfish/v1/{name}"} for name in names}, **root}
 
 
 def _sessions_path(root: Document, http: HttpClient) -> str | None:

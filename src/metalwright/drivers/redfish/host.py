@@ -54,7 +54,7 @@ class HostFinder:
         raise BmcUnavailable(f"the host system: {answer.why}")
 
     async def _find(self, root: Document, vendor: Vendor) -> tuple[str, Document]:
-        collection = link_of(root.get("Systems")) or "/redfish/v1/Systems"  # nav links may be missing (Q54)
+        collection = link_of(root.get("Systems")) or "/redfish/v1/Systems"
         systems = []
         reasons = []
         for path in links_of((await self._client.get(collection)).document.get("Members"))[:_MOST_SYSTEMS]:

@@ -8,7 +8,7 @@ from metalwright.model.case import NodeCase
 from metalwright.model.hardware import PowerState
 from metalwright.model.ids import OperationId, node_subject
 from metalwright.model.judgement import Gate, GateVerdict
-from metalwright.model.observation import BootSeen, Kind, Need, PowerSeen, Witness
+from metalwright.model.observation import BootSeen, Kind, Need, Observation, PowerSeen, Witness
 from metalwright.model.work import (
     DISRUPTIVE,
     INTERRUPTIBLE,
@@ -178,7 +178,7 @@ def _begin(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fai
     if isinstance(step, WriteImage) and not _may_write(verdicts):
         return _look_first(case, verdicts)
     power = case.seen(BASELINE.kind, BASELINE.witness)
-    if not isinstance(step, WriteImage) and (power is None or case.now - power.seen_at > BASELINE.max_age_s):
+    if not isinstance(step, WriteImage) and (power is None or not _is_baseline(case, power)):
         return Decision(verdicts=verdicts, due_at=case.now, action=Look(kinds=(BASELINE.kind,)), reason=None)
     if not isinstance(step, WriteImage) and power is not None and not isinstance(power.body, PowerSeen):
         reason = Reason(wait=Wait.BMC, gate=_goal(case), text=f"BMC {case.node.bmc}: {power.failure}")
@@ -245,6 +245,13 @@ def _grants(case: NodeCase, step: Step, run: StepRun) -> tuple[GrantWanted, ...]
         until = case.now + (DEADLINE_S["write-image"] + DEADLINE_S["boot-installed"] * MAX_ATTEMPTS) * case.patience
         return (GrantWanted(id=f"{run.order}/installed", stage="installed", opens_at=case.now, expires_at=until),)
     return ()
+
+
+def _is_baseline(case: NodeCase, power: Observation) -> bool:
+    """Young, and made after all that was done before: an older one would take the last step's reset for this one's."""
+    ended = [run.ended_at or run.began_at for run in case.runs]
+    done_at = max([case.order.made_at if case.order else 0.0, *ended])
+    return done_at < power.seen_at and case.now - power.seen_at <= BASELINE.max_age_s
 
 
 def _baseline(case: NodeCase) -> dict[str, str]:

@@ -11,6 +11,7 @@ from metalwright.model.ids import Digest, OperationId, OrderNumber, Subject, nod
 from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.observation import BootSeen, Kind, PowerSeen, Witness
 from metalwright.model.work import (
+    BootInstalled,
     BootRamDisk,
     Operation,
     OperationState,
@@ -160,12 +161,25 @@ def test_a_reset_that_did_nothing_fails_early() -> None:
     assert decision.run is not None and decision.run.state is StepState.FAILED and "accepted the reset" in decision.run.detail
 
 
+def test_a_baseline_is_newer_than_the_last_act() -> None:
+    """The power look that tells this reset from earlier ones was made after the last step ended and after the order was made."""
+    write, boot = WriteImage(serial=SERIAL, disk_serial="BOOT0001"), BootInstalled(serial=SERIAL, disk_serial="BOOT0001")
+    for ended_s, is_old in ((3, True), (10, False)):
+        done = run(StepState.PROVEN, ago_s=60, ended_at=NOW - ended_s)
+        decision = decide(ordered(in_ram(), write, boot, goal=Gate.OS, runs=(done,)))
+        assert (decision.action == Look(kinds=(Kind.BMC_POWER,))) is is_old
+        assert isinstance(decision.action, Act) is not is_old
+    first = ordered(racked(), BootRamDisk(serial=SERIAL))
+    fresh_order = replace(first, order=replace(first.order, made_at=NOW - 1)) if first.order else first
+    assert decide(fresh_order).action == Look(kinds=(Kind.BMC_POWER,))
+
+
 def test_an_overdue_step_fails_and_is_tried_again() -> None:
     """Not proven within its deadline is a failed attempt; the next one comes after a pause."""
     late = ordered(racked(), BootRamDisk(serial=SERIAL), runs=(run(StepState.STARTED, ago_s=901),))
     failed = decide(late).run
     assert failed is not None and failed.state is StepState.FAILED and not failed.needs_person
-    again = decide(replace(late, runs=(replace(failed, retry_at=NOW - 1),)))
+    again = decide(replace(late, runs=(replace(failed, ended_at=NOW - 10, retry_at=NOW - 1),)))
     assert again.run is not None and again.run.attempt == 2
 
 

@@ -91,6 +91,12 @@ class RedfishClient:
         response = await self.http.send("POST", target, headers, body, self._deadlines.upload_s)
         return Answer(response.status, self._parse(response, target), response.headers)
 
+    async def open_stream(self, path: str, headers: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection of its own with a GET already sent, for answers that never end."""
+        target = self.http.local_target(path)
+        await self._ensure_login()
+        return await self.http.open_stream(target, self._session.headers() + headers)
+
     async def close(self) -> None:
         """Log out and drop the connections; never raises for what the BMC does."""
         try:

@@ -1,6 +1,7 @@
 """The Bmc port over Redfish: `read` for observations, `act` for changes, one session, closed on every way out."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -15,6 +16,7 @@ from metalwright.drivers.redfish.actions.power_limit import set_power_limit
 from metalwright.drivers.redfish.boot import boot_seen, set_boot
 from metalwright.drivers.redfish.client import RedfishClient
 from metalwright.drivers.redfish.etags import EtagLadder
+from metalwright.drivers.redfish.events import BmcEvent, stream_events
 from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.host import Host, HostFinder
@@ -109,6 +111,10 @@ class RedfishBmc:
         """Upload an image to the right machine; path of the task, empty when the BMC names none. Proof: versions read later."""
         context = Context(self._client, self._ladder, await self._right_host())
         return await push_firmware(context, image, components)
+
+    def events(self) -> AsyncIterator[BmcEvent]:
+        """Hints as they come, until the stream ends; see `events.py`."""
+        return stream_events(self._client)
 
     async def task(self, monitor: str) -> TaskSeen:
         """One look at a task that an update began: progress for people, never proof."""

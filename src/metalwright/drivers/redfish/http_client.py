@@ -87,6 +87,25 @@ class HttpClient:
             raise malformed(str(self.origin), f"a link that leaves the BMC or is no path: {link[:80]!r}")
         return parts.path + (f"?{parts.query}" if parts.query else "")
 
+    async def open_stream(self, target: str, headers: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect, check the certificate, send a GET; the caller reads and closes."""
+        is_tls = self.origin.scheme == "https"
+        try:
+            async with asyncio.timeout(self._bounds.deadlines.connect_s):
+                reader, writer = await asyncio.open_connection(self.origin.host, self.origin.port, ssl=self._tls() if is_tls else None)
+        except TimeoutError as error:
+            raise timed_out(f"connecting to {self.origin}", self._bounds.deadlines.connect_s) from error
+        except (OSError, ssl.SSLError) as error:
+            raise refused(str(self.origin), error) from error
+        if is_tls:
+            try:
+                self._trust.check(writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+            except BaseException:
+                writer.close()
+                raise
+        writer.write(self._request_bytes("GET", target, headers, None))
+        return reader, writer
+
     def close(self) -> None:
         """Drop every connection."""
         for connection in self._idle:
@@ -137,15 +156,13 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         where = str(self.origin)
         is_tls = self.origin.scheme == "https"
-        if is_tls and self._context is None:
-            self._context = bare_context()
         try:
             async with asyncio.timeout(self._bounds.deadlines.connect_s):
                 _, connection = await loop.create_connection(
                     lambda: Connection(where, self._bounds.limits),
                     self.origin.host,
                     self.origin.port,
-                    ssl=self._context if is_tls else None,
+                    ssl=self._tls() if is_tls else None,
                 )
         except TimeoutError as error:
             raise timed_out(f"connecting to {where}", self._bounds.deadlines.connect_s) from error
@@ -158,6 +175,11 @@ class HttpClient:
                 connection.abort()
                 raise
         return connection
+
+    def _tls(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = bare_context()
+        return self._context
 
     def _request_bytes(self, method: str, target: str, headers: str, body: bytes | None) -> bytes:
         closing = "Connection: close\r\n" if self._drops >= _DROPS_UNTIL_CLOSE else ""

@@ -1,4 +1,4 @@
-"""Shapes that all resources share. Versions of schemas are those of DMTF's bundle of 2024.4 or earlier (DSP8010)."""
+"""Shapes that all resources share. Schemas are those that DMTF publishes (DSP8010)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -128,6 +128,12 @@ def test_missing_password_is_explained() -> None:
         assert caught.value.hint
 
 
+def test_a_bmc_that_wants_an_account_says_so() -> None:
+    """Without a user, a closed BMC is asked once and the answer names what is missing."""
+    with listening(bmc_of(PlainHost(), account=ACCOUNT)) as bmc, pytest.raises(MetalwrightError, match="only to an account"):
+        inspect(bmc.url)
+
+
 def test_nobody_there_is_a_clear_error() -> None:
     """A closed port is one error of the model with a hint, never a traceback."""
     with pytest.raises(MetalwrightError) as caught:

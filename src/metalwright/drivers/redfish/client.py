@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from metalwright.drivers.redfish.connection import Response
-from metalwright.drivers.redfish.failures import BmcUnavailable, malformed, unauthorized
+from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable, malformed, unauthorized
 from metalwright.drivers.redfish.http_client import HttpClient
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.messages import is_error_body, is_try_again, message_text
@@ -117,6 +117,8 @@ class RedfishClient:
         async with self._login:
             if self._generation != generation:
                 return
+            if not self._session.has_account:
+                raise BmcFault(f"{self.http.origin} shows this only to an account", failure_class="unauthorized", hint="give a user")
             if self._session.is_basic:
                 raise unauthorized(str(self.http.origin))
             self._session.forget()

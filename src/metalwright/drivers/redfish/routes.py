@@ -97,7 +97,7 @@ def _from_switch(switch: Document, ports: bool) -> Iterator[Step]:
     yield from _one(inner(switch, "Links").get("PCIeDevice"), "pcie-device")
     yield from _one(inner(switch, "Links").get("Chassis"), "chassis")
     if ports:
-        yield from _one(switch.get("Ports"), "list:link-port")
+        yield from _one(switch.get("Ports"), "list:switch-port")  # the other ends: who they name, not what they count
 
 
 def is_nvlink_switch(switch: Document) -> bool:

@@ -61,6 +61,10 @@ class Session:
     def is_open(self) -> bool:
         return self.is_basic or bool(self._token) or self._account is None
 
+    @property
+    def has_account(self) -> bool:
+        return self._account is not None
+
     async def login(self, sessions_path: str | None) -> None:
         """Open a session at the path the service root names (Q04). BmcFault when the account is refused."""
         if self._account is None:

@@ -18,8 +18,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from lab.network import ADDRESS
+from metalwright.model.spec import ImageRecipe
 
 TAPS = ("lab0", "lab1")
+RECIPE = ImageRecipe(name="trainer", version="1", builder="mmdebstrap", kernel_command_line="console=ttyS0")
 BOOT_URL = f"http://{ADDRESS}:8480"
 AGENT_URL = f"https://{ADDRESS}:8443"
 

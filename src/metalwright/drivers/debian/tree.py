@@ -17,6 +17,9 @@ from metalwright.model.errors import InputError, TemporaryError
 SOURCE_DATE_EPOCH = 1_700_000_000
 """Every time stamp of what is built here. Any fixed value serves; this one is later than the packages of Debian 12.0."""
 
+DEFAULT_CACHE = Path.home() / ".cache" / "metalwright"
+"""Where built RAM disks and images are kept, by the digest of what went in."""
+
 BUILD_TIMEOUT_S = 900.0
 MERGED_USR_HOOKS = Path("/usr/share/mmdebstrap/hooks/merged-usr")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")

@@ -5,16 +5,17 @@ image at the path firmware looks for) and the system slot (ext2, read-only). It 
 media path) and 5.3 (GPT); UAPI group, "Unified Kernel Image" and "Discoverable Partitions".
 """
 
+import json
 import os
 import re
 import tarfile
 import tempfile
 import uuid
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from metalwright.drivers.debian.agent_source import INSTALLED_PACKAGE, agent_files
-from metalwright.drivers.debian.tree import SOURCE_DATE_EPOCH, TreeRecipe, build_tree, inputs_digest, require_tools, run_tool
+from metalwright.drivers.debian.tree import DEFAULT_CACHE, SOURCE_DATE_EPOCH, TreeRecipe, build_tree, inputs_digest, require_tools, run_tool
 from metalwright.drivers.images.system_files import system_files, system_links
 from metalwright.model.errors import InputError
 from metalwright.model.spec import ImageRecipe
@@ -25,8 +26,14 @@ FORMAT = "1"
 
 AGENT_ENTRIES = ("metalwright.agent.installed",)
 DEFAULT_KERNEL = "linux-image-cloud-amd64"
-BASE_PACKAGES = ("systemd-sysv", "udev", "iproute2", "kmod", "systemd-boot-efi", "python3.11-minimal", "libpython3.11-stdlib", "zstd")
+BASE_PACKAGES = (
+    "systemd-sysv", "udev", "dbus", "iproute2", "kmod", "systemd-boot-efi", "python3.11-minimal", "libpython3.11-stdlib", "zstd"
+)  # fmt: skip
+"""dbus is there for logind, and logind for the power button: a BMC's graceful shutdown presses it."""
 TOOLS = ("mmdebstrap", "genext2fs", "mkfs.vfat", "mcopy", "mmd", "sfdisk", "objcopy")
+
+NOTE = "image.json"
+"""Beside the disk: what is known of it."""
 
 MIB = 1 << 20
 SECTOR = 512
@@ -57,15 +64,26 @@ class RawImage:
     packages: tuple[str, ...]
 
 
-def build_system_image(recipe: ImageRecipe, work: Path, *, package: Path = INSTALLED_PACKAGE) -> RawImage:
-    """Build into `work/disk.raw` (sparse). About a minute; the same recipe, packages and agent give the same bytes.
+def build_system_image(recipe: ImageRecipe, cache: Path = DEFAULT_CACHE, *, package: Path = INSTALLED_PACKAGE) -> RawImage:
+    """The disk for this recipe, built if the cache has none; the same recipe, packages and agent give the same bytes.
 
-    InputError: not this builder, a tool or package missing, an image larger than `size_mib`. TemporaryError: the mirror.
+    About a minute and 1.5 GB of temporary space. InputError: not this builder, a tool or package missing, an image larger than
+    `size_mib`. TemporaryError: the mirror. `package` is the metalwright folder the agent is taken from.
     """
     if recipe.builder != "mmdebstrap":
         raise InputError(f"image {recipe.name}: builder {recipe.builder!r} is not mmdebstrap")
-    require_tools(*TOOLS)
-    work.mkdir(parents=True, exist_ok=True)
+    folder = cache / "images" / recipe_digest(recipe, package)
+    if not (folder / NOTE).exists():
+        require_tools(*TOOLS)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as work:
+            built = _build(recipe, Path(work), package)
+            built.path.rename(folder / "disk.raw")
+            _write_note(replace(built, path=folder / "disk.raw"), folder)
+    return _read_note(folder)
+
+
+def _build(recipe: ImageRecipe, work: Path, package: Path) -> RawImage:
     tree = work / "tree.tar"
     _build_tree(recipe, tree, package)
     with tarfile.open(tree) as opened:
@@ -75,6 +93,25 @@ def build_system_image(recipe: ImageRecipe, work: Path, *, package: Path = INSTA
     command_line = f"root=PARTUUID={identity['root']} ro rootfstype=ext2 rootwait quiet {recipe.kernel_command_line}".strip()
     _efi_partition(parts, command_line, identity["volume"], work)
     return _assemble(recipe, parts, system, identity, work)
+
+
+def _write_note(image: RawImage, folder: Path) -> None:
+    """Last, and renamed into place: its presence says that the folder is whole."""
+    facts = {name: value for name, value in asdict(image).items() if name != "path"}
+    (folder / f"{NOTE}.new").write_text(json.dumps(facts))
+    (folder / f"{NOTE}.new").rename(folder / NOTE)
+
+
+def _read_note(folder: Path) -> RawImage:
+    try:
+        facts = json.loads((folder / NOTE).read_text())
+        image = RawImage(path=folder / "disk.raw", **{**facts, "packages": tuple(facts["packages"])})
+        whole = image.path.stat().st_size == image.size_bytes
+    except (OSError, ValueError, TypeError, KeyError) as broken:
+        raise InputError(f"the cached image in {folder} is unreadable: {broken}", hint=f"remove {folder}") from broken
+    if not whole:
+        raise InputError(f"the cached image in {folder} has the wrong size", hint=f"remove {folder}")
+    return image
 
 
 def recipe_digest(recipe: ImageRecipe, package: Path = INSTALLED_PACKAGE) -> str:

@@ -115,4 +115,3 @@ def system_links() -> Mapping[str, str]:
         **{f"{units}/{unit}": "/dev/null" for unit in MASKED},
         **{f"etc/systemd/system-generators/{name}": "/dev/null" for name in GENERATORS},
     }
-

@@ -18,11 +18,10 @@ import zstandard
 
 from metalwright.drivers.debian.agent_source import INSTALLED_PACKAGE, agent_files
 from metalwright.drivers.debian.cpio import CpioEntry, write_cpio
-from metalwright.drivers.debian.tree import SOURCE_DATE_EPOCH, TreeRecipe, build_tree, file_sha256, inputs_digest
+from metalwright.drivers.debian.tree import DEFAULT_CACHE, SOURCE_DATE_EPOCH, TreeRecipe, build_tree, file_sha256, inputs_digest
 from metalwright.model.errors import InputError
 
 HERE = Path(__file__).parent
-DEFAULT_CACHE = Path.home() / ".cache" / "metalwright"
 AGENT_ENTRIES = ("metalwright.agent.main",)
 FORMAT = "1"
 """Raise it when this file changes what comes out."""

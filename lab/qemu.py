@@ -15,7 +15,7 @@ from lab.processes import ProcessBook
 from lab.qmp import Qmp
 from metalwright.drivers.debian.tree import last_words
 from metalwright.model.errors import InputError, TemporaryError
-from metalwright.model.hardware import BootTarget, PowerState
+from metalwright.model.hardware import BootTarget, Identity, PowerState
 from metalwright.model.spec import NodeSpec
 
 OVMF_CODE = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
@@ -32,6 +32,7 @@ class QemuShape:
     """
 
     node: NodeSpec
+    identity: Identity
     folder: Path
     tap: str
     drive_serial: str
@@ -160,7 +161,8 @@ def prepare_folder(shape: QemuShape) -> None:
 def qemu_arguments(shape: QemuShape, target: BootTarget) -> list[str]:
     """The command line of one start. setpriv ends QEMU with its parent; prlimit bounds its CPU time."""
     node = shape.node
-    identity = f"serial={node.serial}" + (f",uuid={node.uuid}" if node.uuid else "")
+    who = shape.identity
+    made = f"manufacturer={who.manufacturer},product={who.model}"
     first, second = (0, 1) if target is BootTarget.NETWORK else (1, 0)
     rom = "" if shape.network_rom else ",romfile="
     return [
@@ -168,8 +170,7 @@ def qemu_arguments(shape: QemuShape, target: BootTarget) -> list[str]:
         "qemu-system-x86_64", "-name", node.name, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot",
         "-machine", "q35", "-accel", "tcg,tb-size=256", "-cpu", "qemu64,+rdrand",  # without rdrand the kernel gathers entropy for 4 s
         "-smp", str(shape.cpus), "-m", str(shape.memory_mib),
-        "-smbios", f"type=1,manufacturer=metalwright,product=lab,{identity}",
-        "-smbios", f"type=2,manufacturer=metalwright,product=lab,serial={node.serial}-B",
+        "-smbios", f"type=1,{made},serial={who.system_serial},uuid={who.uuid}", "-smbios", f"type=2,{made},serial={who.board_serial}",
         *_firmware(shape),
         "-chardev", f"file,id=console,path={shape.folder / 'console.log'},append=on", "-serial", "chardev:console",
         "-qmp", f"unix:{shape.folder / 'qmp.sock'},server=on,wait=off",

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import socket
 import sys
 
 from metalwright.agent.core import Agent
@@ -51,6 +52,7 @@ def main() -> int:
     if slot is None:
         say(f"no node data on root disk {device or '?'} {serial}")
         return 1
+    socket.sethostname(slot.node)
     say(f"started on {slot.node}, root disk {serial}")
     arguments = BootArguments(agent_url=slot.agent_url, pin=slot.pin, token=slot.token, images_url=slot.images_url, stage="installed")
     asyncio.run(Agent(say).run(machine, arguments))

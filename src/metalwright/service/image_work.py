@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalwright.codec.site_folder import read_site
+from metalwright.drivers.images.mmdebstrap import build_debian
 from metalwright.drivers.images.store import FolderImageStore
 from metalwright.drivers.images.synthetic import build_synthetic
 from metalwright.model.errors import InputError
@@ -64,6 +65,8 @@ def _build(store: FolderImageStore, recipe: ImageRecipe, say: Say) -> ImageResul
 def _builder(name: str) -> Callable[[ImageRecipe, Path], BuiltImage]:
     if name == "synthetic":
         return build_synthetic
+    if name == "mmdebstrap":
+        return build_debian
     raise InputError(f"no builder {name}", hint="mmdebstrap or synthetic")
 
 

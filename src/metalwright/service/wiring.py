@@ -153,15 +153,9 @@ def _boot_files(dhcp: str) -> Mapping[str, Path]:
     """RAM disk and loaders for machines that boot for real; a simulated site fetches neither."""
     if dhcp == "none":
         return {}
-    ramdisk = build_ramdisk(cache_folder())
+    ramdisk = build_ramdisk()
     loaders = {path: file for path, file in IPXE_LOADERS.items() if file.exists()}
     return {"/ramdisk/vmlinuz": ramdisk.vmlinuz, "/ramdisk/initrd": ramdisk.initrd, **loaders}
-
-
-def cache_folder() -> Path:
-    """Where RAM disks and images are cached by the digest of their inputs: `METALWRIGHT_CACHE`, or the user's cache folder."""
-    given = os.environ.get("METALWRIGHT_CACHE")
-    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metalwright"
 
 
 def _address(url: str, scheme: str) -> tuple[str, int]:

@@ -20,10 +20,11 @@ def package(root: Path, **sources: str) -> Path:
 
 
 def test_only_what_the_agent_imports(tmp_path: Path) -> None:
-    """Imports are followed, in functions too and through cycles; a module nobody imports stays out."""
+    """Imports are followed, in functions too and through cycles; what nobody imports, or only a type checker, stays out."""
     package(
         tmp_path,
-        agent__slash__main="from metalwright.model.words import Claim\nfrom metalwright.agent import disk\n",
+        agent__slash__main="from metalwright.model.words import Claim\nfrom metalwright.agent import disk\n"
+        "if TYPE_CHECKING:\n    import metalwright.store.engine\n",
         agent__slash__disk="def f():\n    import metalwright.model.late\n",
         model__slash__words="import json\nfrom metalwright.agent.main import x\nclass Claim: ...\n",
         model__slash__late="",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from boot_server import AGENT_URL, RECIPE, TAPS, boot_server
-from test_lab_netboot import BOOT_DEADLINE_S, NODE, plan
+from test_lab_netboot import BOOT_DEADLINE_S, IDENTITY, NODE, plan
 
 from lab.processes import ProcessBook
 from lab.qemu import QemuMachine, QemuShape
@@ -53,7 +53,14 @@ def test_the_installed_system_runs_and_stays_as_written(lab_network: str, tmp_pa
     """It boots from the drive, reads its node data, finds no failed unit, measures its slot as built, and obeys the power button."""
 
     async def run() -> dict[str, object]:
-        shape = QemuShape(node=NODE, folder=tmp_path / "n1", tap=TAPS[0], drive_serial="LABNVME1", drive_bytes=DRIVE_BYTES)
+        shape = QemuShape(
+            node=NODE,
+            identity=IDENTITY,
+            folder=tmp_path / "n1",
+            tap=TAPS[0],
+            drive_serial="LABNVME1",
+            drive_bytes=DRIVE_BYTES,
+        )
         node = QemuMachine(shape, ProcessBook(tmp_path / "processes.json"))
         async with boot_server({}, tmp_path) as heard, serve_dnsmasq(plan()):
             install(probe_image, node.drive, heard.pin)

@@ -16,7 +16,7 @@ from lab.qemu import QemuMachine, QemuShape
 from metalwright.drivers.netboot.dhcp_plan import DhcpHost, DhcpPlan
 from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
 from metalwright.drivers.netboot.ramdisk import RamDisk, build_ramdisk
-from metalwright.model.hardware import BootTarget, PowerState
+from metalwright.model.hardware import BootTarget, Identity, PowerState
 from metalwright.model.ids import NodeName, RackName
 from metalwright.model.spec import NodeSpec
 
@@ -28,6 +28,7 @@ NODE = NodeSpec(
     name=NodeName("n1"), rack=RackName("r1"), unit=1, profile="p", serial="LABSER1", bmc="https://127.0.1.1",
     boot_mac="52:54:00:77:00:01", uuid="6b1b2c5e-0f5a-4d7e-9a53-000000000001",
 )  # fmt: skip
+IDENTITY = Identity(system_serial=NODE.serial, board_serial="LABBOARD1", uuid=NODE.uuid, manufacturer="metalwright", model="lab")
 SCRIPT = f"""#!ipxe
 kernel {BOOT_URL}/ramdisk/vmlinuz initrd=initrd console=ttyS0 quiet mw.agent_url={AGENT_URL} mw.pin={{pin}}
 initrd --name initrd {BOOT_URL}/ramdisk/initrd
@@ -41,7 +42,15 @@ def plan(mac: str = NODE.boot_mac) -> DhcpPlan:
 
 
 def machine(folder: Path, firmware: Literal["uefi", "bios"], *, network_rom: bool) -> QemuMachine:
-    shape = QemuShape(node=NODE, folder=folder / "n1", tap=TAPS[0], drive_serial="LABNVME1", firmware=firmware, network_rom=network_rom)
+    shape = QemuShape(
+        node=NODE,
+        identity=IDENTITY,
+        folder=folder / "n1",
+        tap=TAPS[0],
+        drive_serial="LABNVME1",
+        firmware=firmware,
+        network_rom=network_rom,
+    )
     return QemuMachine(shape, ProcessBook(folder / "processes.json"))
 
 

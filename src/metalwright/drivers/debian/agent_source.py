@@ -46,12 +46,21 @@ def _files_of(module: str, package: Path) -> Iterator[Path]:
 
 
 def _imports(source: bytes) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == PACKAGE:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif not _is_for_types_only(node):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _is_for_types_only(node: ast.AST) -> bool:
+    """`if TYPE_CHECKING:` is never run."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" and not node.orelse
 
 
 def _exists(module: str, package: Path) -> bool:

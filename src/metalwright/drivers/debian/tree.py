@@ -17,9 +17,6 @@ from metalwright.model.errors import InputError, TemporaryError
 SOURCE_DATE_EPOCH = 1_700_000_000
 """Every time stamp of what is built here. Any fixed value serves; this one is later than the packages of Debian 12.0."""
 
-DEFAULT_CACHE = Path.home() / ".cache" / "metalwright"
-"""Where built RAM disks and images are kept, by the digest of what went in."""
-
 BUILD_TIMEOUT_S = 900.0
 MERGED_USR_HOOKS = Path("/usr/share/mmdebstrap/hooks/merged-usr")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -39,16 +36,23 @@ class TreeRecipe:
 
 
 def build_tree(recipe: TreeRecipe, tar: Path, *, timeout_s: float = BUILD_TIMEOUT_S) -> None:
-    """Build the tree into `tar`. InputError: a tool is missing or a package does not exist; TemporaryError: the mirror failed."""
-    require_tools("mmdebstrap")
-    try:
-        done = subprocess.run(
-            mmdebstrap_arguments(recipe, tar), env=build_environment(), capture_output=True, text=True, timeout=timeout_s, check=False
-        )
-    except subprocess.TimeoutExpired as late:
-        raise TemporaryError(f"mmdebstrap did not finish within {timeout_s:.0f} s", retry_after_s=60, hint="is the mirror slow?") from late
-    if done.returncode != 0:
-        raise _failure(done.stderr)
+    """Build the tree into `tar`. InputError: a tool is missing or a package does not exist; TemporaryError: the mirror failed.
+
+    mmdebstrap ends with us and is asked to end, never killed: it has mounts of its own to take down.
+    """
+    require_tools("mmdebstrap", "setpriv")
+    command = ["setpriv", "--pdeathsig=TERM", *mmdebstrap_arguments(recipe, tar)]
+    with subprocess.Popen(command, env=build_environment(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            _, said = running.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as late:
+            message = f"mmdebstrap did not finish within {timeout_s:.0f} s"
+            raise TemporaryError(message, retry_after_s=60, hint="is the mirror slow?") from late
+        finally:
+            if running.poll() is None:
+                running.terminate()
+    if running.returncode != 0:
+        raise _failure(said)
 
 
 def mmdebstrap_arguments(recipe: TreeRecipe, tar: Path) -> list[str]:

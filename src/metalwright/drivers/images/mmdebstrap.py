@@ -15,9 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from metalwright.drivers.debian.agent_source import INSTALLED_PACKAGE, agent_files
-from metalwright.drivers.debian.tree import DEFAULT_CACHE, SOURCE_DATE_EPOCH, TreeRecipe, build_tree, inputs_digest, require_tools, run_tool
+from metalwright.drivers.debian.cache import cache_folder
+from metalwright.drivers.debian.tree import SOURCE_DATE_EPOCH, TreeRecipe, build_tree, inputs_digest, require_tools, run_tool
+from metalwright.drivers.images.format import MIB, RawImage, cut
 from metalwright.drivers.images.system_files import system_files, system_links
 from metalwright.model.errors import InputError
+from metalwright.model.image import BuiltImage
 from metalwright.model.spec import ImageRecipe
 
 HERE = Path(__file__).parent
@@ -35,7 +38,6 @@ TOOLS = ("mmdebstrap", "genext2fs", "mkfs.vfat", "mcopy", "mmd", "sfdisk", "objc
 NOTE = "image.json"
 """Beside the disk: what is known of it."""
 
-MIB = 1 << 20
 SECTOR = 512
 BLOCK = 4096
 ESP_OFFSET = MIB
@@ -52,19 +54,12 @@ SECTIONS = (("osrel", 0x20000), ("cmdline", 0x30000), ("linux", 0x2000000))
 """Where the stub finds its parts (systemd-stub(7)); the addresses only must not overlap."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawImage:
-    """A built disk before it is cut into frames. Offsets and lengths in bytes; `packages` are `name version`."""
-
-    path: Path
-    size_bytes: int
-    system_offset: int
-    system_length: int
-    kernel: str
-    packages: tuple[str, ...]
+def build_debian(recipe: ImageRecipe, folder: Path, *, cache: Path | None = None) -> BuiltImage:
+    """The built image, cut into frames in `folder`. Errors as `build_system_image`."""
+    return cut(build_system_image(recipe, cache), folder, frame_bytes=max(1, recipe.frame_mib) * MIB)
 
 
-def build_system_image(recipe: ImageRecipe, cache: Path = DEFAULT_CACHE, *, package: Path = INSTALLED_PACKAGE) -> RawImage:
+def build_system_image(recipe: ImageRecipe, cache: Path | None = None, *, package: Path = INSTALLED_PACKAGE) -> RawImage:
     """The disk for this recipe, built if the cache has none; the same recipe, packages and agent give the same bytes.
 
     About a minute and 1.5 GB of temporary space. InputError: not this builder, a tool or package missing, an image larger than
@@ -72,7 +67,7 @@ def build_system_image(recipe: ImageRecipe, cache: Path = DEFAULT_CACHE, *, pack
     """
     if recipe.builder != "mmdebstrap":
         raise InputError(f"image {recipe.name}: builder {recipe.builder!r} is not mmdebstrap")
-    folder = cache / "images" / recipe_digest(recipe, package)
+    folder = (cache or cache_folder()) / "images" / recipe_digest(recipe, package)
     if not (folder / NOTE).exists():
         require_tools(*TOOLS)
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,11 +101,10 @@ def _read_note(folder: Path) -> RawImage:
     try:
         facts = json.loads((folder / NOTE).read_text())
         image = RawImage(path=folder / "disk.raw", **{**facts, "packages": tuple(facts["packages"])})
-        whole = image.path.stat().st_size == image.size_bytes
+        if image.path.stat().st_size < image.system_offset + image.system_length:
+            raise InputError(f"the cached image in {folder} is too short", hint=f"remove {folder}")
     except (OSError, ValueError, TypeError, KeyError) as broken:
         raise InputError(f"the cached image in {folder} is unreadable: {broken}", hint=f"remove {folder}") from broken
-    if not whole:
-        raise InputError(f"the cached image in {folder} has the wrong size", hint=f"remove {folder}")
     return image
 
 
@@ -256,8 +250,8 @@ def _assemble(recipe: ImageRecipe, parts: _Parts, system: Path, identity: dict[s
     _copy_sparse(work / "esp.fat", disk, ESP_OFFSET)
     _copy_sparse(system, disk, system_offset)
     return RawImage(
-        path=disk, size_bytes=size, system_offset=system_offset, system_length=system_length,
-        kernel=parts.kernel_version, packages=parts.packages,
+        path=disk, name=recipe.name, version=recipe.version, builder=recipe.builder, system_offset=system_offset,
+        system_length=system_length, packages=parts.packages, kernel=parts.kernel_version,
     )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ StartLimitIntervalSec=0
 [Service]
 ExecStart=/usr/bin/python3 -I -S -m metalwright.agent.installed
 Restart=on-failure
-RestartSec=5
+RestartSec=30
 StandardOutput=journal+console
 StandardError=journal+console
 

@@ -9,7 +9,7 @@ import re
 import stat
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -17,8 +17,9 @@ from pathlib import Path
 import zstandard
 
 from metalwright.drivers.debian.agent_source import INSTALLED_PACKAGE, agent_files
+from metalwright.drivers.debian.cache import cache_folder
 from metalwright.drivers.debian.cpio import CpioEntry, write_cpio
-from metalwright.drivers.debian.tree import DEFAULT_CACHE, SOURCE_DATE_EPOCH, TreeRecipe, build_tree, file_sha256, inputs_digest
+from metalwright.drivers.debian.tree import SOURCE_DATE_EPOCH, TreeRecipe, build_tree, file_sha256, inputs_digest
 from metalwright.model.errors import InputError
 
 HERE = Path(__file__).parent
@@ -72,7 +73,7 @@ class RamDisk:
 
 
 def build_ramdisk(
-    cache: Path = DEFAULT_CACHE,
+    cache: Path | None = None,
     *,
     kernel: KernelFlavour = KernelFlavour.CLOUD,
     suite: str = "bookworm",
@@ -85,7 +86,7 @@ def build_ramdisk(
     """
     agent = agent_files(AGENT_ENTRIES, package)
     recipe = _recipe(suite, kernel, python)
-    folder = cache / "ramdisk" / _key(recipe, kernel, agent)
+    folder = (cache or cache_folder()) / "ramdisk" / _key(recipe, kernel, agent)
     if not (folder / "initrd").exists():
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="metalwright-ramdisk-") as work:
@@ -210,13 +211,3 @@ def _move(source: Path, target: Path) -> None:
         writing.flush()
         os.fsync(writing.fileno())
     partial.rename(target)
-
-
-def clear_cache(cache: Path, keep: Iterable[RamDisk]) -> None:
-    """Remove every cached RAM disk but these."""
-    kept = {disk.initrd.parent for disk in keep}
-    for folder in (cache / "ramdisk").glob("*"):
-        if folder not in kept:
-            for path in folder.iterdir():
-                path.unlink()
-            folder.rmdir()

@@ -13,10 +13,7 @@ setup_venv() { # LOCK: makes .venv from a hashed lock file, once per lock file
   [ -x .venv/bin/python ] || "$python" -m venv .venv || { echo "python3-venv is needed: apt install python3-venv" >&2; return 4; }
   # shellcheck disable=SC2086
   local pip=".venv/bin/python -m pip --disable-pip-version-check install --quiet --no-warn-script-location"
-  $pip --require-hashes -r "$lock" 2>&1 | { grep -v '^WARNING: Location' || true; }
-  [ "${PIPESTATUS[0]}" = 0 ] || return 4
-  $pip --no-deps --no-build-isolation -e . 2>&1 | { grep -v '^WARNING: Location' || true; }
-  [ "${PIPESTATUS[0]}" = 0 ] || return 4
+  { $pip --require-hashes -r "$lock" && $pip --no-deps --no-build-isolation -e .; } || return 4
   echo "$wanted" > $stamp
 }
 

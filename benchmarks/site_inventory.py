@@ -56,7 +56,7 @@ def _run(*arguments: str) -> None:
 
 async def _ready(output: Path, simulator: "subprocess.Popen[bytes]") -> None:
     async with asyncio.timeout(300):
-        while not re.search("^ready", output.read_text(), re.MULTILINE):  # noqa: ASYNC110
+        while not re.search("^ready", output.read_text(), re.MULTILINE):
             if simulator.poll() is not None:
                 raise SystemExit(output.read_text())
             await asyncio.sleep(0.2)

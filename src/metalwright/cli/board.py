@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from metalwright.cli.output import COLOURS, WORDS, console, print_json, table
-from metalwright.cli.verdicts import exit_code, say_finding, verdict_json
+from metalwright.cli.verdicts import exit_code, say_open_findings, verdict_json
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName, node_of, node_subject
 from metalwright.model.judgement import Gate, Result
@@ -124,9 +124,7 @@ def _print_story(name: str, story: Any) -> None:
         out.print(
             f"gate {verdict.gate}: [{COLOURS[verdict.colour]}]{WORDS[verdict.colour]}[/] ({fine} of {len(verdict.findings)} findings fine)"
         )
-        for finding in verdict.findings:
-            if finding.result in (Result.FAIL, Result.UNDETERMINED):
-                say_finding(finding)
+        say_open_findings(verdict.findings)
     for order in story.orders:
         steps = ", ".join(step.kind for step in order.body.steps)
         out.print(f"work order {order.number} ({time.strftime('%F %T', time.localtime(order.made_at))}) towards {order.body.goal}: {steps}")

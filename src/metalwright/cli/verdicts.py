@@ -1,6 +1,6 @@
 """Verdicts in words and as JSON, and the exit code they mean."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from metalwright.cli.output import COLOURS, WORDS, console
@@ -42,9 +42,30 @@ def say_verdict(verdict: GateVerdict, *, everything: bool = False) -> None:
     """The verdict, then every finding that is not plainly fine (all of them with `everything`)."""
     out = console()
     out.print(f"gate {verdict.gate} on {verdict.subject}: [{COLOURS[verdict.colour]}]{WORDS[verdict.colour]}[/]")
-    for finding in verdict.findings:
-        if everything or finding.result in (Result.FAIL, Result.UNDETERMINED):
+    if everything:
+        for finding in verdict.findings:
             say_finding(finding)
+    else:
+        say_open_findings(verdict.findings)
+
+
+def say_open_findings(findings: Sequence[Finding]) -> None:
+    """Every fault by itself; what could not be judged together, where one reason keeps many checks from judging."""
+    for finding in findings:
+        if finding.result is Result.FAIL:
+            say_finding(finding)
+    blocked: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.result is Result.UNDETERMINED:
+            blocked.setdefault((finding.reason, finding.do), []).append(finding)
+    for (reason, do), group in blocked.items():
+        if len(group) == 1:
+            say_finding(group[0])
+            continue
+        names = ", ".join(str(finding.check) for finding in group)
+        out = console()
+        out.print(f"  [yellow]undetermined  [/] {len(group)} checks of {group[0].subject}: {names}", soft_wrap=True)
+        out.print(f"                 why       {reason}\n                 do        {do}", markup=False, soft_wrap=True)
 
 
 def say_finding(finding: Finding) -> None:

@@ -13,7 +13,7 @@ from metalwright.model.judgement import PHASE_OF, Colour, Finding, Gate, GateVer
 from metalwright.model.tokens import token_for, token_hash
 from metalwright.model.work import EXPECTED_S, OrderBody, WaitingFor, WorkOrder
 from metalwright.planner import step
-from metalwright.planner.decision import Decision, GrantWanted, Reason
+from metalwright.planner.decision import Decision, GrantWanted, Look, Reason
 from metalwright.ports import NodeChange, NodeRows
 from metalwright.service.identity import identity_digest
 
@@ -35,7 +35,8 @@ def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Ite
         verdicts=tuple(verdict for verdict, _ in changed.values()),
         verdict_digests={gate: digest for gate, (_, digest) in changed.items()},
         statements=tuple(_statements(case, decision, changed)),
-        waiting=_waiting(case, decision.reason),
+        waiting=_waiting(case, decision.reason, made_progress=bool(order or decision.run or changed)),
+        keep_waiting=decision.reason is None and isinstance(decision.action, Look),
         release_permit=decision.order_done,
     )
 
@@ -63,12 +64,11 @@ def _grant(case: NodeCase, wanted: GrantWanted, boot_key: bytes) -> BootGrant:
     )
 
 
-def _waiting(case: NodeCase, reason: Reason | None) -> WaitingFor | None:
-    """The same wait keeps its beginning, so that overdue can be told."""
+def _waiting(case: NodeCase, reason: Reason | None, *, made_progress: bool) -> WaitingFor | None:
+    """A wait began when the node last moved: looking again in between is no progress, so that overdue can be told."""
     if reason is None:
         return None
-    same = case.waiting is not None and case.waiting.wait is reason.wait
-    since = case.waiting.since if same and case.waiting else case.now
+    since = case.now if case.waiting is None or made_progress else case.waiting.since
     return WaitingFor(wait=reason.wait, text=reason.text, since=since, overdue=case.now - since > EXPECTED_S[reason.wait] * case.patience)
 
 
@@ -95,9 +95,8 @@ def _changed_verdicts(
 
 
 def content_digest(verdict: GateVerdict) -> Digest:
-    """Over what a reader would call the verdict: colour and findings, without the reasons that carry ages and times."""
-    content = (verdict.gate, verdict.colour, tuple((f.check, f.subject, f.result, f.expected, f.seen) for f in verdict.findings))
-    return digest_of(to_bytes(content, shape=tuple[str, str, tuple[tuple[str, str, str, str, str], ...]]))
+    """Over the colour and every finding; checks keep ages and times out of their texts, so an unchanged node gives the same digest."""
+    return digest_of(to_bytes((verdict.colour, verdict.findings), shape=tuple[Colour, tuple[Finding, ...]]))
 
 
 def _statements(case: NodeCase, decision: Decision, changed: Mapping[Gate, tuple[GateVerdict, Digest]]) -> Iterator[PendingStatement]:

@@ -32,7 +32,6 @@ from metalwright.drivers.redfish.factory import make_client
 from metalwright.drivers.redfish.inventory.assemble import assemble
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.routes import links
-from metalwright.drivers.redfish.session import NoSessionLog
 from metalwright.drivers.redfish.trust import CertificateTrust, MemoryPins
 from metalwright.drivers.redfish.walk import Walk
 from metalwright.model.secret import Secret
@@ -212,7 +211,7 @@ async def _metalwright(ports: list[int], *, expand: bool) -> dict[str, Any]:
     async def one(port: int) -> None:
         async with gate:
             url = f"http://127.0.0.1:{port}"
-            client = make_client(url, (Secret("u"), Secret("p")), CertificateTrust(url, MemoryPins()), NoSessionLog(), bounds)
+            client = make_client(url, (Secret("u"), Secret("p")), CertificateTrust(url, MemoryPins()), bounds)
             facts = assemble(await Walk(client, bounds.limits, trust if expand else None).run())
             await client.close()
             requests.append(client.http.requests)

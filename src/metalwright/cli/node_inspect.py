@@ -74,12 +74,11 @@ async def connected(args: argparse.Namespace) -> "AsyncIterator[tuple[RedfishCli
     from metalwright.drivers.redfish.failures import timed_out
     from metalwright.drivers.redfish.http_client import origin_of
     from metalwright.drivers.redfish.limits import Bounds
-    from metalwright.drivers.redfish.session import NoSessionLog
     from metalwright.drivers.redfish.trust import CertificateTrust, MemoryPins
 
     trust = CertificateTrust(str(origin_of(args.url)), MemoryPins(), args.fingerprint)
     account = _account(args)
-    client = make_client(args.url, account, trust, NoSessionLog(), Bounds())
+    client = make_client(args.url, account, trust, Bounds())
     try:
         async with asyncio.timeout(args.timeout):
             if account is not None and not (args.fingerprint or args.insecure_first_use or _is_loopback(args.url)):

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 import pytest
-from conftest import ACCOUNT, factory, node
+from conftest import ACCOUNT, WallClock, factory, node
 from plain_host import SYSTEM, PlainHost, bmc_of
 from tree_bmc import Asked, Reply, TreeBmc, error
 
@@ -83,6 +83,63 @@ def test_a_successor_deletes_what_was_left() -> None:
             dead._client.http.close()
 
     asyncio.run(run())
+
+
+def test_two_drivers_of_one_process_leave_each_other_alone() -> None:
+    """An observer and an executor may hold a session each: neither deletes the other's as left over."""
+
+    async def run() -> None:
+        log = SessionsOnPaper()
+        shared = factory(sessions=log)
+        async with bmc_of(PlainHost(), account=ACCOUNT) as bmc:
+            observer, executor = (shared.open(node(bmc.url, "SN-1")) for _ in range(2))
+            for driver in (observer, executor, observer, executor):
+                assert (await driver.read(Kind.BMC_POWER)).failure == ""
+            assert len(bmc.sessions) == 2
+            assert len([asked for asked in bmc.requests("POST") if asked.path.endswith("Sessions")]) == 2
+            await asyncio.gather(observer.close(), executor.close())
+            assert (bmc.sessions, log.open) == ({}, [])
+
+    asyncio.run(run())
+
+
+def test_a_refused_account_is_not_tried_at_every_look() -> None:
+    """Looks after a refusal do not log in, so that the account is not locked (Q64); a changed password is tried at once."""
+
+    async def run() -> None:
+        passwords = ["wrong"]
+        makes = RedfishFactory(lambda _: (Secret(ACCOUNT[0]), Secret(passwords[-1])), MemoryPins(), WallClock())
+        async with bmc_of(PlainHost(), account=ACCOUNT) as bmc:
+            for _ in range(5):
+                driver = makes.open(node(bmc.url, "SN-1"))
+                assert (await driver.read(Kind.BMC_POWER)).failure_class == "unauthorized"
+                await driver.close()
+            assert len(bmc.requests("POST")) == 1
+            passwords.append(ACCOUNT[1])
+            driver = makes.open(node(bmc.url, "SN-1"))
+            assert (await driver.read(Kind.BMC_POWER)).failure == ""
+            await driver.close()
+
+    asyncio.run(run())
+
+
+def test_later_looks_need_few_requests() -> None:
+    """The host is found once; then a power look is login, root, system, logout, in a driver of its own."""
+
+    async def run() -> list[str]:
+        shared = factory()
+        async with bmc_of(PlainHost(), account=ACCOUNT) as bmc:
+            for _ in range(2):
+                bmc.asked.clear()
+                driver = shared.open(node(bmc.url, "SN-1"))
+                await driver.read(Kind.BMC_POWER)
+                await driver.close()
+            return [f"{asked.method} {asked.path}" for asked in bmc.asked]
+
+    asked = asyncio.run(run())
+    assert asked[:3] == ["GET /redfish/v1/", "POST /redfish/v1/SessionService/Sessions", f"GET {SYSTEM}"]
+    assert asked[3].startswith("DELETE")
+    assert len(asked) == 4
 
 
 def test_a_lost_session_is_renewed_once() -> None:

@@ -22,6 +22,7 @@ from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.host import Host, HostFinder
 from metalwright.drivers.redfish.host_system import same_serial
 from metalwright.drivers.redfish.inventory.assemble import assemble
+from metalwright.drivers.redfish.knowledge import Knowledge
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.power import power_of, set_power
 from metalwright.drivers.redfish.settings import read_settings
@@ -60,14 +61,14 @@ class Reading:
 class RedfishBmc:
     """One node's BMC. Reads and acts may overlap; together they use at most two connections."""
 
-    def __init__(self, node: NodeSpec, client: RedfishClient, clock: Clock, how: Reading) -> None:
+    def __init__(self, node: NodeSpec, client: RedfishClient, clock: Clock, how: Reading, known: Knowledge) -> None:
         self._node = node
         self._client = client
         self._clock = clock
         self._bounds = how.bounds
         self._how = how
-        self._finder = HostFinder(client, node.serial)
-        self._ladder = EtagLadder()
+        self._finder = HostFinder(client, node.serial, known)
+        self._ladder = EtagLadder(known)
 
     async def read(self, kind: Kind) -> Observation:
         """One look; what the BMC does wrong is inside the observation."""

@@ -1,6 +1,7 @@
 """PATCH with the ETag form that this BMC wants: some refuse without If-Match (Q15), some with the very ETag they gave (Q16)."""
 
 from metalwright.drivers.redfish.client import Answer, Document, RedfishClient
+from metalwright.drivers.redfish.knowledge import Knowledge
 
 _REFUSED = (412, 428)
 Rung = int
@@ -10,14 +11,14 @@ Rung = int
 class EtagLadder:
     """Tries the forms in order and begins with the one that worked last."""
 
-    def __init__(self) -> None:
-        self._best: Rung = 0
+    def __init__(self, known: Knowledge) -> None:
+        self._known = known
 
     async def patch(self, client: RedfishClient, path: str, body: Document) -> Answer:
         """The BMC's last answer. The resource is read first, singly: members of a collection lack their ETag (Q18)."""
         current = await client.get(path)
         forms = _forms(current)
-        order = [self._best, *(rung for rung in range(len(forms)) if rung != self._best)]
+        order = [self._known.etag_rung, *(rung for rung in range(len(forms)) if rung != self._known.etag_rung)]
         answer = Answer(428, {})
         tried: set[str | None] = set()
         for rung in order:
@@ -27,7 +28,7 @@ class EtagLadder:
             tried.add(form)
             answer = await client.ask("PATCH", path, body, f"If-Match: {form}\r\n" if form else "")
             if answer.status not in _REFUSED:
-                self._best = rung
+                self._known.etag_rung = rung
                 return answer
         return answer
 

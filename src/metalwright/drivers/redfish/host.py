@@ -7,6 +7,7 @@ from metalwright.drivers.redfish.documents import inner, link_of, links_of, text
 from metalwright.drivers.redfish.failures import BmcUnavailable, malformed
 from metalwright.drivers.redfish.host_system import choose_host
 from metalwright.drivers.redfish.inventory.identity import holds_host
+from metalwright.drivers.redfish.knowledge import Knowledge
 from metalwright.drivers.redfish.vendors import Vendor, vendor_of
 
 _MOST_SYSTEMS = 64
@@ -23,32 +24,31 @@ class Host:
 
 
 class HostFinder:
-    """Remembers where the host is, and where its serial is shown when not on the system itself."""
+    """Knows where the host is, and where its serial is shown when not on the system itself."""
 
-    def __init__(self, client: RedfishClient, wanted_serial: str) -> None:
+    def __init__(self, client: RedfishClient, wanted_serial: str, known: Knowledge) -> None:
         self._client = client
         self._wanted_serial = wanted_serial
-        self._path: str | None = None
-        self._serial_path: str | None = None
+        self._known = known
 
     async def read(self) -> Host:
         """The host, fresh. One request when it is known and shows its serial."""
         root = await self._client.root()
         vendor = vendor_of(root)
-        system = await self._known()
+        system = await self._read_known()
         if system is None:
-            self._path, system = await self._find(root, vendor)
-        assert self._path is not None
+            self._known.host_path, system = await self._find(root, vendor)
+        assert self._known.host_path is not None
         serial = vendor.system_serial(system) or await self._serial_of_chassis(root)
-        return Host(self._path, system, serial)
+        return Host(self._known.host_path, system, serial)
 
-    async def _known(self) -> Document | None:
-        if self._path is None:
+    async def _read_known(self) -> Document | None:
+        if self._known.host_path is None:
             return None
-        answer = await self._client.ask("GET", self._path)
+        answer = await self._client.ask("GET", self._known.host_path)
         if answer.is_ok:
             return answer.document
-        self._path = None
+        self._known.host_path = None
         if answer.status == 404:
             return None
         raise BmcUnavailable(f"the host system: {answer.why}")
@@ -70,8 +70,8 @@ class HostFinder:
 
     async def _serial_of_chassis(self, root: Document) -> str | None:
         """GB200 trays show their serial on the chassis that holds the host, not on the system."""
-        if self._serial_path is not None:
-            return text_of((await self._client.get(self._serial_path)).document.get("SerialNumber"))
+        if self._known.serial_path is not None:
+            return text_of((await self._client.get(self._known.serial_path)).document.get("SerialNumber"))
         collection = link_of(root.get("Chassis"))
         if collection is None:
             return None
@@ -79,11 +79,11 @@ class HostFinder:
         for path in links_of((await self._client.get(collection)).document.get("Members"))[:_MOST_CHASSIS]:
             answer = await self._client.ask("GET", path)
             serial = text_of(answer.document.get("SerialNumber"))
-            if answer.is_ok and serial and holds_host(answer.document, self._path):
+            if answer.is_ok and serial and holds_host(answer.document, self._known.host_path):
                 found[path] = serial
         if len(set(found.values())) != 1:
             return None
-        self._serial_path, serial = next(iter(found.items()))
+        self._known.serial_path, serial = next(iter(found.items()))
         return serial
 
 

@@ -13,6 +13,7 @@ import orjson
 from metalwright.drivers.redfish.connection import Response
 from metalwright.drivers.redfish.failures import unauthorized
 from metalwright.drivers.redfish.http_client import HttpClient
+from metalwright.drivers.redfish.knowledge import Knowledge
 from metalwright.drivers.redfish.messages import message_ids
 from metalwright.model.errors import MetalwrightError
 from metalwright.model.secret import Secret
@@ -38,11 +39,33 @@ class NoSessionLog:
     def closed(self, bmc: str, session: str) -> None: ...
 
 
+class OwnSessions:
+    """A session log that tells this process' live sessions from those a former owner left: only the latter are deleted."""
+
+    def __init__(self, log: SessionLog) -> None:
+        self._log = log
+        self._live: set[tuple[str, str]] = set()
+
+    def opened(self, bmc: str, session: str) -> None:
+        self._live.add((bmc, session))
+        self._log.opened(bmc, session)
+
+    def left_over(self, bmc: str) -> tuple[str, ...]:
+        return tuple(session for session in self._log.left_over(bmc) if (bmc, session) not in self._live)
+
+    def closed(self, bmc: str, session: str) -> None:
+        self._live.discard((bmc, session))
+        self._log.closed(bmc, session)
+
+
 class Session:
     """`headers()` is what each request carries. Credentials are read from their secrets at login and kept nowhere else."""
 
-    def __init__(self, http: HttpClient, account: tuple[Secret, Secret] | None, log: SessionLog, timeout_s: float) -> None:
+    def __init__(
+        self, http: HttpClient, account: tuple[Secret, Secret] | None, log: SessionLog, knowledge: Knowledge, timeout_s: float
+    ) -> None:
         self.is_basic = False
+        self._knowledge = knowledge
         self._http = http
         self._account = account
         self._log = log
@@ -69,12 +92,14 @@ class Session:
         """Open a session at the path the service root names (Q04). BmcFault when the account is refused."""
         if self._account is None:
             return
+        self._knowledge.check_not_refused(self._bmc, self._account)
         await self._delete_left_over()
         if sessions_path is None:
             self.is_basic = True
             return
         response = await self._http.send("POST", sessions_path, "", self._login_body(), self._timeout_s)
         if response.status in (401, 403) or (response.status == 400 and not _is_full(response)):
+            self._knowledge.note_refused(self._account)
             raise unauthorized(self._bmc)
         token = response.header(b"x-auth-token")
         if response.status not in (200, 201, 202) or not token or not token.isprintable():

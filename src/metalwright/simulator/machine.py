@@ -5,6 +5,7 @@ the power goes or a reset comes.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -172,6 +173,7 @@ class SimulatedMachine:
         self._set_power(PowerState.OFF, "off")
 
     async def _start(self, *, from_off: bool) -> None:
+        self.standing.last_reset_at = time.time()
         if from_off:
             self._set_power(PowerState.TURNING_ON, "powering on")
             await asyncio.sleep(self._timing.power_s)

@@ -58,7 +58,14 @@ async def open_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, o
     _allow_many_sockets()
     world = World(stored, options.seed)
     machines = {name: _machine(name, world, state_dir, program, options) for name in world.names()}
-    redfish = RedfishSite(world, machines, user=options.user, password=options.password, latency_s=options.latency_s)
+    redfish = RedfishSite(
+        world,
+        machines,
+        user=options.user,
+        password=options.password,
+        latency_s=options.latency_s,
+        last_reset=lambda name: machines[name].standing.last_reset_at,
+    )
     desk = FaultDesk(world, redfish.faults, machines, state_dir / "faults.json")
     async with serve_control(Control(desk, machines), state_dir), serve_bmcs(redfish, state_dir):
         for machine in machines.values():

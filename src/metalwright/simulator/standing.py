@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from metalwright.model.hardware import BootTarget, PowerState
@@ -16,6 +16,8 @@ class Standing:
     boot_target: BootTarget = BootTarget.NONE
     boot_once: bool = False
     boots: int = 0
+    last_reset_at: float = 0.0
+    """Seconds since 1970 of the last start or reset; 0 for a machine that was never on."""
 
 
 def load(path: Path) -> Standing:
@@ -27,6 +29,7 @@ def load(path: Path) -> Standing:
             boot_target=BootTarget(stored["boot_target"]),
             boot_once=bool(stored["boot_once"]),
             boots=int(stored["boots"]),
+            last_reset_at=float(stored["last_reset_at"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return Standing()
@@ -34,8 +37,7 @@ def load(path: Path) -> Standing:
 
 def save(path: Path, standing: Standing) -> None:
     """Replaced as a whole, so that a killed simulator leaves the old state or the new one."""
-    state = {"power": standing.power, "boot_target": standing.boot_target, "boot_once": standing.boot_once, "boots": standing.boots}
-    write_whole(path, json.dumps(state).encode())
+    write_whole(path, json.dumps(asdict(standing)).encode())
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metalwright.codec import library
 from metalwright.gates.registry import CHECKS, SITE_CHECKS
 from metalwright.model.errors import InputError
 from metalwright.model.hardware import PowerState
@@ -243,3 +244,19 @@ def test_the_document_lists_every_fault() -> None:
         arguments = " ".join(f"`{name}={value}`" for name, value in fault.defaults.items()) or "–"
         red, undetermined = (", ".join(sorted(checks)) or "–" for checks in (fault.turns_red, fault.turns_undetermined))
         assert f"| `{fault.name}` | {fault.summary} | {arguments} | {red} | {undetermined} |" in rows
+
+
+@pytest.mark.parametrize("profile", sorted(library.profiles()))
+def test_an_intact_server_of_every_profile_is_green(tmp_path: Path, profile: str) -> None:
+    """Whatever hardware profile the library has, its simulated server passes the gates: the simulator knows them all."""
+
+    async def run() -> None:
+        stored = with_everything_bought(make_site(1, profile=library.profiles()[profile]))
+        async with running(stored, tmp_path, RecordingProgram()) as site:
+            machine = site.machines[N1]
+            await machine.set_power("on")
+            await until(lambda: machine.standing.power is PowerState.ON)
+            found = colours(await looked_at(site, N1))
+            assert set(found.values()) <= {Result.PASS, Result.NOT_APPLICABLE}, found
+
+    asyncio.run(run())

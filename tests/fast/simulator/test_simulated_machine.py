@@ -17,7 +17,7 @@ from metalwright.ports import BootedMachine
 from metalwright.simulator import netboot
 from metalwright.simulator.machine import SimulatedMachine
 from metalwright.simulator.site import SimulatedSite
-from tests.fast.simulator.redfish_client import Client
+from tests.fast.simulator.redfish_client import Client, Reply
 from tests.fast.simulator.simulated_runs import PASSWORD, USER, RecordingProgram, boot_server, running, until
 from tests.fast.simulator.simulated_sites import SMALL, make_site
 
@@ -79,8 +79,13 @@ def test_network_boot_runs_the_program(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def reset_time(reply: Reply) -> str:
+    """ISO 8601 in UTC: texts compare as times."""
+    return str(reply.body["LastResetTime"])
+
+
 def test_every_boot_has_a_new_boot_id(tmp_path: Path) -> None:
-    """Reset, and restart of the simulator: the same seed never repeats a boot id."""
+    """Reset, and restart of the simulator: the same seed never repeats a boot id, and LastResetTime moves with each."""
 
     async def run() -> None:
         program = RecordingProgram()
@@ -88,10 +93,13 @@ def test_every_boot_has_a_new_boot_id(tmp_path: Path) -> None:
             async with running(stored, tmp_path, program) as site:
                 await start_from_network(site.machines[N1])
                 await program.boot(1)
+                first = await Client(stored.spec.nodes[0].bmc, USER, PASSWORD).get(HOST)
                 await site.machines[N1].set_power("reset")
                 await program.boot(2)
+                second = await Client(stored.spec.nodes[0].bmc, USER, PASSWORD).get(HOST)
             async with running(stored, tmp_path, program):
                 await program.boot(3)
+        assert reset_time(first) < reset_time(second)
         ids = [machine.describe()["boot_id"] for machine, _ in program.boots]
         assert len(ids) == len(set(ids)) == 3
 

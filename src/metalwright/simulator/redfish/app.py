@@ -53,7 +53,8 @@ class _Request:
 class RedfishSite:
     """Every BMC of a site. `machines` are what the BMCs control: simulated ones, QEMU processes, or both.
 
-    `user` and `password` are the account that each BMC was delivered with.
+    `user` and `password` are the account that each BMC was delivered with. `last_reset`: when a machine was last started, from the
+    machine itself; without it each BMC notes the resets that it did (0 for never).
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class RedfishSite:
         user: str,
         password: Secret,
         latency_s: float = 0.0,
+        last_reset: Callable[[NodeName], float] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.world = world
@@ -73,6 +75,7 @@ class RedfishSite:
         self._user = user
         self._password = password
         self._now = now
+        self._last_reset = last_reset
         self._states: dict[NodeName, BmcState] = {}
         self._by_address = {address_of(world.node(name).bmc): name for name in machines}
 
@@ -82,7 +85,9 @@ class RedfishSite:
         if state is None:
             now = self._now()
             account = Account(user=self._user, password=self._password.reveal(), role="Administrator")
-            state = self._states[name] = BmcState(accounts={self._user: account}, started_at=now, last_reset_at=now)
+            state = self._states[name] = BmcState(accounts={self._user: account}, started_at=now)
+        if self._last_reset is not None:
+            state.last_reset_at = self._last_reset(name)
         return state
 
     def addresses(self) -> tuple[tuple[str, str, int], ...]:

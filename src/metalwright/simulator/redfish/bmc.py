@@ -44,7 +44,7 @@ class BmcState:
 
     accounts: dict[str, Account]
     started_at: float
-    last_reset_at: float
+    last_reset_at: float = 0.0
     sessions: dict[str, LoginSession] = field(default_factory=dict)
     subscriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     tasks: dict[str, dict[str, Any]] = field(default_factory=dict)

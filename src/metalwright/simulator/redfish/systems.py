@@ -32,8 +32,8 @@ ADAPTERS = f"{HOST_CHASSIS}/NetworkAdapters"
 
 
 def timestamp(seconds: float) -> str:
-    """Seconds since 1970 as Redfish writes time."""
-    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Seconds since 1970 as Redfish writes time; milliseconds, because simulated servers may be reset twice a second."""
+    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def systems(view: View) -> Document:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from pathlib import Path
+from typing import Any
 
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -14,12 +15,19 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     serve.add_argument("--seed", type=int, default=0)
     serve.add_argument("--latency-ms", type=float, default=0.0, help="added to every Redfish answer")
     serve.add_argument("--speed", type=float, default=1.0, help="how much faster machines start")
+    serve.add_argument("--disk-mb-s", type=float, default=0.0, help="limit of each disk's write speed in MB/s (default: none)")
     serve.set_defaults(run=_serve)
-    for name, help_text in (("fault", "inject a fault"), ("clear", "clear a fault"), ("act", "do something to a machine")):
+    for name, help_text in (
+        ("fault", "inject a fault"),
+        ("clear", "clear faults; all if none is named"),
+        ("act", "do something to a machine"),
+    ):
         action = actions.add_parser(name, help=help_text)
-        action.add_argument("name", help="see `simulate list`")
-        action.add_argument("node")
-        action.add_argument("argument", nargs="*", metavar="NAME=VALUE")
+        how_many = "?" if name == "clear" else None
+        action.add_argument("name", nargs=how_many, help="see `simulate list`")
+        action.add_argument("node", nargs=how_many)
+        if name != "clear":
+            action.add_argument("argument", nargs="*", metavar="NAME=VALUE")
         action.add_argument("--state", type=Path, default=Path(".simulator"))
         action.add_argument("--json", action="store_true")
         action.set_defaults(run=_ask)
@@ -39,6 +47,7 @@ def _serve(args: argparse.Namespace) -> int:
             seed=args.seed,
             latency_s=args.latency_ms / 1000,
             speed=args.speed,
+            disk_bytes_per_s=args.disk_mb_s * 1e6,
             say=lambda text: print(text, flush=True),
         )
     )
@@ -46,8 +55,7 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _ask(args: argparse.Namespace) -> int:
-    from metalwright.cli.output import console, print_json, table
-    from metalwright.model.errors import InputError
+    from metalwright.cli.output import print_json
     from metalwright.simulator.control import ask
 
     if args.action == "list":
@@ -55,19 +63,38 @@ def _ask(args: argparse.Namespace) -> int:
         if args.json:
             print_json({"faults": known["faults"], "acts": known["acts"], "injected": now["faults"], "nodes": now["nodes"]})
             return 0
-        rows = [[fault["name"], fault["summary"], ", ".join(fault["turns_red"] + fault["turns_undetermined"])] for fault in known["faults"]]
-        console().print(table(["fault", "what it does", "findings"], rows))
+        for fault in known["faults"]:
+            print(f"{fault['name']:22}{fault['summary']}")
+            print("".join(f"{'':22}{words}\n" for words in _details(fault)), end="")
+        for name, summary in known["acts"].items():
+            print(f"act {name:18}{summary}")
+        for node in now["nodes"]:
+            print(f"{node['node']:22}{node['power']}: {node['happening']}")
         for held in now["faults"]:
             print(f"injected {held['number']}: {held['fault']} on {held['node']}")
         return 0
-    wrong = [text for text in args.argument if "=" not in text]
+    if args.action == "clear":
+        answer = ask(args.state, {"do": "clear", "fault": args.name, "node": args.node})
+        said = [f"cleared {held['fault']} on {held['node']}" for held in answer["cleared"]] or ["nothing held"]
+    else:
+        request = {"do": args.action, "name": args.name, "node": args.node, "arguments": _arguments(args.argument)}
+        answer = ask(args.state, request)
+        said = [f"{args.action} {args.name} on {args.node}: done"]
+    print_json(answer) if args.json else print("\n".join(said))
+    return 0
+
+
+def _details(fault: dict[str, Any]) -> list[str]:
+    """What it takes and what it turns, each a line if there is any."""
+    takes = " ".join(f"{name}={value}" for name, value in fault["arguments"].items())
+    lines = [("takes", takes), ("turns red", ", ".join(fault["turns_red"])), ("turns undetermined", ", ".join(fault["turns_undetermined"]))]
+    return [f"{word}: {text}" for word, text in lines if text]
+
+
+def _arguments(words: list[str]) -> dict[str, str]:
+    from metalwright.model.errors import InputError
+
+    wrong = [text for text in words if "=" not in text]
     if wrong:
         raise InputError(f"{wrong[0]!r} is not NAME=VALUE", hint="metalwright simulate list shows what a fault takes")
-    arguments = dict(text.split("=", 1) for text in args.argument)
-    if args.action == "clear":
-        request = {"do": "clear", "fault": args.name, "node": args.node}
-    else:
-        request = {"do": args.action, "name": args.name, "node": args.node, "arguments": arguments}
-    answer = ask(args.state, request)
-    print_json(answer) if args.json else print(f"{args.action} {args.name} on {args.node}: done")
-    return 0
+    return dict(text.split("=", 1) for text in words)

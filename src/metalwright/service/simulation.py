@@ -12,7 +12,16 @@ from metalwright.model.errors import InputError
 from metalwright.simulator.site import SiteOptions, open_site
 
 
-async def run_simulated_site(site: Path, state: Path, *, seed: int, latency_s: float, speed: float, say: Callable[[str], None]) -> None:
+async def run_simulated_site(
+    site: Path,
+    state: Path,
+    *,
+    say: Callable[[str], None],
+    seed: int = 0,
+    latency_s: float = 0.0,
+    speed: float = 1.0,
+    disk_bytes_per_s: float = 0.0,
+) -> None:
     """Serve every BMC of the site until SIGTERM or SIGINT; `say` gets one line when ready. InputError for a site of real hardware."""
     stored = read_site(site)
     if not stored.spec.site.simulated:
@@ -24,6 +33,7 @@ async def run_simulated_site(site: Path, state: Path, *, seed: int, latency_s: f
         seed=seed,
         latency_s=latency_s,
         speed=speed,
+        write_bytes_per_s=disk_bytes_per_s,
     )
     over = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName
 from metalwright.model.secret import Secret
 from metalwright.model.spec import StoredSpec
@@ -53,7 +54,9 @@ async def serve_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, 
 
 @contextlib.asynccontextmanager
 async def open_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, options: SiteOptions) -> AsyncIterator[SimulatedSite]:
-    """The site while the block runs. InputError when a BMC's address cannot be served."""
+    """The site while the block runs. InputError when a BMC's address cannot be served, or an option makes no sense."""
+    if not (options.speed > 0 and options.latency_s >= 0 and options.write_bytes_per_s >= 0):
+        raise InputError("speed must be above 0, latency and disk speed not below", hint="leave the option out for its default")
     _prepare(state_dir)
     _allow_many_sockets()
     world = World(stored, options.seed)

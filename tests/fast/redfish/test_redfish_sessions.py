@@ -278,7 +278,7 @@ def test_a_write_is_never_sent_twice() -> None:
 
         from metalwright.drivers.redfish.limits import Bounds, Deadlines
 
-        bounds = Bounds(deadlines=Deadlines(write_s=0.3))
+        bounds = Bounds(deadlines=Deadlines(write_s=1.0))
         async with TreeBmc(tree={}, handlers=[die, host.handle]) as bmc:
             driver = factory(bounds).open(node(bmc.url, "SN-1"))
             with pytest.raises(MetalwrightError, match="no complete answer"):

@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if 100 <= self._status < 200:
-            self._begin_response()  # 100 Continue comes before the answer proper
+            self._forget_response()  # 100 Continue comes before the answer proper, which the same parser reads on
             return
         if not self._parser.should_keep_alive():
             self.is_open = False
@@ -133,14 +133,17 @@ class Connection(asyncio.Protocol):
 
     def _begin_response(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
+        self._received = 0
+        self.was_silent = True
+        self._forget_response()
+
+    def _forget_response(self) -> None:
         self._headers: dict[bytes, bytes] = {}
         self._chunks: list[bytes] = []
         self._size = 0
-        self._received = 0
         self._status = 0
         self._in_body = False
         self._has_length = False
-        self.was_silent = True
 
     def _finish(self) -> None:
         if self._waiter is None or self._waiter.done():

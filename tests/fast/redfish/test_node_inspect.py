@@ -20,7 +20,7 @@ from metalwright.model.errors import InputError, MetalwrightError
 
 KEYS = [
     "bmc", "identity", "power", "boot", "bios_version", "tpm", "cpus", "memory_mib", "dimms", "gpus", "nvswitches", "nvlink_edges",
-    "nics", "drives", "power_supplies", "pcie_devices", "firmware", "console", "gaps", "lenient_readings",
+    "nics", "drives", "power_supplies", "pcie_devices", "firmware", "console", "component_integrity", "gaps", "lenient_readings",
 ]  # fmt: skip
 
 
@@ -74,6 +74,9 @@ def test_json_of_a_dgx_has_the_documented_keys(capsys: pytest.CaptureFixture[str
     assert {"both_ends_agree": True, "errors": 0, "gbps": 212.496, "gpu": 1, "gpu_name": "GPU_SXM_1", "gpu_port": 0,
             "peer": "NVSwitch_1", "peer_port": 12, "state": "up", "width": 2} in report["nvlink_edges"]  # fmt: skip
     assert (len(report["gpus"]), len(report["nvlink_edges"]), len(report["pcie_devices"])) == (8, 144, 147)
+    proving = {entry["part"] for entry in report["component_integrity"] if entry["protocol"] == "SPDM" and entry["enabled"]}
+    assert len(report["component_integrity"]) == 17
+    assert {f"GPU_SXM_{number}" for number in range(1, 9)} <= proving
     assert report["console"] == {"ssh": {"port": 22}, "ipmi": {"port": 623}}
     page = (Path(__file__).parents[3] / "docs" / "node-inspect.md").read_text()
     assert all(f"| `{key}` |" in page for key in KEYS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from metalwright.drivers.redfish.boot import override_of
 from metalwright.drivers.redfish.client import RedfishClient
-from metalwright.drivers.redfish.documents import Documents, identifier, inner, text_of
+from metalwright.drivers.redfish.documents import Documents, identifier, inner, links_of, text_of
 from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.host import boot_of
 from metalwright.drivers.redfish.inventory.assemble import assemble
@@ -64,6 +64,7 @@ def report_of(documents: Documents, facts: HardwareFacts) -> Json:
         "pcie_devices": _pcie_devices(sight),
         "firmware": [asdict(firmware) for firmware in facts.firmware],
         "console": _console(sight),
+        "component_integrity": _integrity(sight),
         "gaps": [asdict(gap) for gap in facts.gaps],
         "lenient_readings": facts.warnings,
     }
@@ -116,6 +117,28 @@ def _pcie_devices(sight: Sight) -> list[Json]:
             **asdict(link),
         }
     return [found[key] for key in sorted(found, key=str)]
+
+
+def _integrity(sight: Sight) -> list[Json]:
+    """Parts that can prove their firmware by SPDM or TPM, and whether they last did. Not the proof itself."""
+    found = []
+    for path, document in sight.members(sight.root.get("ComponentIntegrity")):
+        protected = links_of(inner(document, "Links").get("ComponentsProtected"))
+        target = protected[0] if protected else text_of(document.get("TargetComponentURI")) or ""
+        verified = inner(document, "SPDM", "IdentityAuthentication", "ResponderAuthentication").get("VerificationStatus")
+        found.append(
+            {
+                "name": identifier(path, document),
+                "protocol": text_of(document.get("ComponentIntegrityType")),
+                "version": text_of(document.get("ComponentIntegrityTypeVersion")),
+                "part": target.rpartition("/")[2] or None,
+                "enabled": document.get("ComponentIntegrityEnabled")
+                if document.get("ComponentIntegrityEnabled") in (True, False)
+                else None,
+                "verification": text_of(verified),
+            }
+        )
+    return found
 
 
 def _console(sight: Sight) -> Json:

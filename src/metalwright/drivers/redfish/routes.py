@@ -41,7 +41,9 @@ def links(route: str, document: Document, *, ports: bool, counters: bool) -> Ite
         yield from onward(document)
     elif route in ("processor", "switch"):
         yield from (_from_processor if route == "processor" else _from_switch)(document, ports)
-    elif route == "link-port" and counters:
+    if route == "root" and counters:
+        yield from _one(document.get("ComponentIntegrity"), "list:integrity")
+    if route == "link-port" and counters:
         yield from _one(document.get("Metrics"), "port-metrics")
 
 

@@ -21,7 +21,7 @@ class Walk:
     def __init__(
         self, client: RedfishClient, limits: Limits, trust: ExpandTrust | None, *, ports: bool = True, counters: bool = False
     ) -> None:
-        """`trust` None: never `$expand`. `ports` and `counters`: NVLink ports, and the error counters of each."""
+        """`trust` None: never `$expand`. `ports`: NVLink ports; `counters`: their error counters and component integrity."""
         self.documents = Documents()
         self._client = client
         self._limits = limits

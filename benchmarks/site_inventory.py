@@ -6,10 +6,10 @@ The limit printed beside is what the machines alone need: each one's simulated b
 process of its own and is not counted; on two cores it takes its share of the wall time, so CPU per node is the sound figure.
 """
 
-import asyncio
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +18,7 @@ from pathlib import Path
 
 METALWRIGHT = (sys.executable, "-m", "metalwright.cli.main")
 TIMEOUT_S = 1500
+READY_S = 300
 
 
 def measure(nodes: int, folder: Path) -> dict[str, float]:
@@ -28,7 +29,7 @@ def measure(nodes: int, folder: Path) -> dict[str, float]:
     with (folder / "simulator.txt").open("w") as output:
         simulator = subprocess.Popen([*METALWRIGHT, "simulate", "serve", str(site)], stdout=output, stderr=subprocess.STDOUT)
     try:
-        asyncio.run(_ready(folder / "simulator.txt", simulator))
+        _wait_until_ready(folder / "simulator.txt", simulator)
         began, before = time.monotonic(), os.times()
         applied = subprocess.run(
             [*METALWRIGHT, "apply", str(site), "--until", "inventory", "--json", "--timeout", str(TIMEOUT_S)],
@@ -54,18 +55,16 @@ def _run(*arguments: str) -> None:
         raise SystemExit(f"{arguments}: {done.stdout}{done.stderr}")
 
 
-async def _ready(output: Path, simulator: "subprocess.Popen[bytes]") -> None:
-    async with asyncio.timeout(300):
-        while not re.search("^ready", output.read_text(), re.MULTILINE):
-            if simulator.poll() is not None:
-                raise SystemExit(output.read_text())
-            await asyncio.sleep(0.2)
+def _wait_until_ready(output: Path, simulator: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + READY_S
+    while not re.search("^ready", output.read_text(), re.MULTILINE):
+        if simulator.poll() is not None or time.monotonic() > until:
+            raise SystemExit(output.read_text())
+        time.sleep(0.2)
 
 
 def _peak_mib() -> float:
     """Largest of the children that were waited for so far: apply of the largest site."""
-    import resource
-
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
@@ -79,7 +78,8 @@ def main() -> None:
             per_node = 1000 * seen["cpu_s"] / nodes
             first = first or per_node
             print(
-                f"{nodes:>6} {seen['wall_s']:>8.1f} {seen['cpu_s']:>8.1f} {per_node:>12.1f} {seen['peak_mib']:>9.0f} {per_node / first:>22.2f}",
+                f"{nodes:>6} {seen['wall_s']:>8.1f} {seen['cpu_s']:>8.1f} {per_node:>12.1f} "
+                f"{seen['peak_mib']:>9.0f} {per_node / first:>22.2f}",
                 flush=True,
             )
 

@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from lab.network import ADDRESS
 from metalwright.model.spec import ImageRecipe
 
+CACHE = Path(__file__).parents[3] / ".cache"
 TAPS = ("lab0", "lab1")
 RECIPE = ImageRecipe(name="trainer", version="1", builder="mmdebstrap", kernel_command_line="console=ttyS0")
 BOOT_URL = f"http://{ADDRESS}:8480"

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from boot_server import RECIPE, TAPS
+from boot_server import CACHE, RECIPE, TAPS
 
 from lab.network import create_network, enter_network, remove_network
 from metalwright.drivers.images.mmdebstrap import RawImage, build_system_image
 from metalwright.drivers.netboot.ramdisk import RamDisk, build_ramdisk
 from metalwright.model import node_data
 
-CACHE = Path(__file__).parents[3] / ".cache"
 TOOLS = ("qemu-system-x86_64", "dnsmasq", "ip", "mmdebstrap", "setpriv", "prlimit")
 
 REPORT = """

@@ -140,7 +140,14 @@ def test_q48_missing_members_are_an_empty_list() -> None:
         assert ("chassis" in {gap.what for gap in seen.gaps}) is is_marked
 
 
-@pytest.mark.parametrize("text", ["N/A", "NA", "", "  ", "Default string", "To be filled by O.E.M.", "00000000", "----", None])
+ZEROS = "00000000-0000-0000-0000-000000000000"
+AMI_UUID = "03000200-0400-0500-0006-000700080009"
+"""What many AMI boards carry until someone programs them."""
+
+
+@pytest.mark.parametrize(
+    "text", ["N/A", "NA", "", "  ", "Default string", "To be filled by O.E.M.", "00000000", "----", None, ZEROS, AMI_UUID]
+)
 def test_q52_placeholders_are_no_serial(text: Any) -> None:
     """They are None, so that they never are an identity."""
     assert text_of(text) is None

@@ -14,7 +14,8 @@ _NOTHING: Document = {}
 _PLACEHOLDERS = (
     "n/a na none null nil unknown unspecified undefined empty default default-string to-be-filled to-be-filled-by-o.e.m. "
     "to-be-filled-by-oem system-serial-number chassis-serial-number base-board-serial-number not-specified not-available "
-    "not-applicable no-dimm xxxxxxx 0123456789 123456789 1234567890"
+    "not-applicable no-dimm xxxxxxx 0123456789 123456789 1234567890 "
+    "03000200-0400-0500-0006-000700080009"
 )
 """Texts that boards carry where a value was never programmed; lower case, blanks as `-`."""
 _IS_PLACEHOLDER = frozenset(_PLACEHOLDERS.split())
@@ -27,9 +28,14 @@ def text_of(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     text = value.strip()
-    if not text or "-".join(text.lower().split()) in _IS_PLACEHOLDER or (len(text) > 2 and len(set(text)) == 1):
+    if not text or "-".join(text.lower().split()) in _IS_PLACEHOLDER or _is_one_letter(text):
         return None
     return text
+
+
+def _is_one_letter(text: str) -> bool:
+    """`0000`, `-----`, and UUIDs or MACs of zeros or Fs only."""
+    return len(text) > 2 and len(set(text) - {"-", ":"}) <= 1
 
 
 def link_of(value: object) -> str | None:

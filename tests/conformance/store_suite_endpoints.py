@@ -1,6 +1,7 @@
 """Boot grants and operations, as the listeners use them."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -38,6 +39,17 @@ async def test_a_second_claim_revokes_both(url: str) -> None:
             assert (row.session_hash, row.revoked, row.conflicts) == ("s1", True, conflicts)
         assert await store.session("s1") is None
         assert await store.session("thief1") is None
+
+
+async def test_the_same_claim_again_is_a_lost_answer_and_no_conflict(url: str) -> None:
+    """An agent that never heard the answer asks again with the session secret it chose; a claim without any session is another's."""
+    async with site_at(url) as store:
+        fence = await fence_of(store)
+        await store.commit([change(A, order=order(1, A), grants=(grant(1),))], fence)
+        first = await store.claim_grant("token", claim_of(grant(1), "s1"), IN_TIME)
+        assert await store.claim_grant("token", claim_of(grant(1), "s1"), IN_TIME + 1.0) == first
+        row = await store.claim_grant("token", replace(claim_of(grant(1), "s1"), session_hash=None), IN_TIME)
+        assert row is not None and (row.conflicts, row.revoked) == (1, True)
 
 
 async def test_of_claims_at_the_same_time_exactly_one_wins_and_then_none(url: str) -> None:

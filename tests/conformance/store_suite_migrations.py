@@ -31,11 +31,10 @@ async def test_a_new_database_has_exactly_the_tables_of_the_code(new_url: str) -
     async with opened(new_url):
         pass
     database = Database(parse_url(new_url))
-    await database.open()
+    database.open()
     try:
-        async with database.read() as connection:
-            assert await connection.run_sync(differences) == []
-            assert await connection.run_sync(lambda one: inspect(one).get_table_names()) != []
+        assert await database.read(differences) == []
+        assert len(await database.read(lambda connection: inspect(connection).get_table_names())) == len(metadata.tables) + 1
     finally:
         await database.close()
 

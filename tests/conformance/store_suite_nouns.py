@@ -24,7 +24,7 @@ SUBJECTS = [node(f"a0-{unit}") for unit in range(NODES)]
 LATER = count()
 """Seconds after NOW: each example looks later than the last one in the same database."""
 
-FEW = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 Noun = TypeVar("Noun")
 
 

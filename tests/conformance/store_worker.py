@@ -7,7 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from metalwright.model.errors import FencedError, InvariantError, TemporaryError
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from metalwright.model.errors import FencedError, InvariantError, MetalwrightError, TemporaryError
 from metalwright.model.evidence import LogEntry
 from metalwright.model.ids import Subject, WorkerId
 from metalwright.ports import Fence, NodeChange
@@ -142,6 +145,26 @@ def _batch_change(subject: Subject, number: int, parent: int | None) -> NodeChan
     )
 
 
+async def sleeper(store: SqlStore, name: str) -> None:
+    """Claims for a second, and freezes in the midst of a commit, as a stopped process does, until the test lets it go on."""
+    (fence,) = [one for one in await store.claim(WorkerId(name), 1.0) if one.shard == "r0"]
+    frozen = False
+
+    def freeze(connection: Any, cursor: Any, text: str, *rest: Any) -> None:
+        nonlocal frozen
+        if text.startswith("INSERT INTO orders") and not frozen:
+            frozen = True
+            say("inside")
+            _ears[0].recv()
+
+    event.listen(Engine, "before_cursor_execute", freeze)
+    try:
+        await store.commit([change(node("a0-0"), order=order(1, node("a0-0")))], fence)
+    except MetalwrightError as error:
+        say("refused", type(error).__name__)
+    say("done")
+
+
 async def _at_the_start() -> None:
     """Everybody waits for the test to say go."""
     say("ready")
@@ -154,6 +177,7 @@ MODES: dict[str, Callable[[SqlStore, str], Awaitable[None]]] = {
     "claimer": claimer,
     "sequencer": sequencer,
     "committer": committer,
+    "sleeper": sleeper,
 }
 
 

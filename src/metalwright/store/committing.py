@@ -7,7 +7,7 @@ their keys, so that two transactions on PostgreSQL never wait for each other in 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Double, and_, bindparam, case, delete, or_, select, update
+from sqlalchemy import BindParameter, Connection, Double, and_, bindparam, case, delete, or_, select, update
 from sqlalchemy.sql.base import Executable
 
 from metalwright.model.errors import FencedError, InvariantError
@@ -17,7 +17,6 @@ from metalwright.store import rows
 from metalwright.store.fencing import check_fence
 from metalwright.store.statements import AnyOf, Least, insert_new, insert_or_overwrite
 from metalwright.store.tables import BIG, citations, grants, operations, orders, permits, runs, statements, subjects, verdicts
-from metalwright.store.transaction import Transaction
 
 _PARENT: BindParameter[int | None] = bindparam("b_parent", type_=BIG)
 _WAKES: BindParameter[int | None] = bindparam("b_wakes", type_=BIG)
@@ -45,30 +44,30 @@ RUN_TAKEN = ("state", "began_at", "baseline", "epoch", "ended_at", "detail", "re
 VERDICT_TAKEN = ("digest", "colour", "red", "body")
 
 
-async def commit_changes(connection: Transaction, changes: Sequence[NodeChange], fence: Fence) -> list[Subject]:
+def commit_changes(connection: Connection, changes: Sequence[NodeChange], fence: Fence) -> list[Subject]:
     """Write the batch; returns the subjects whose new order lost, of which nothing was written."""
-    await check_fence(connection, fence)
+    check_fence(connection, fence)
     ordered = sorted(changes, key=lambda change: change.subject)
-    lost = await _swap_heads(connection, ordered, fence)
+    lost = _swap_heads(connection, ordered, fence)
     won = [change for change in ordered if change.subject not in lost]
-    await _write_work(connection, won)
-    await _write_proof(connection, won)
-    await _write_subjects(connection, won)
+    _write_work(connection, won)
+    _write_proof(connection, won)
+    _write_subjects(connection, won)
     return sorted(lost)
 
 
-async def _run(connection: Transaction, statement: Executable, values: Sequence[rows.Values]) -> None:
+def _run(connection: Connection, statement: Executable, values: Sequence[rows.Values]) -> None:
     if values:
-        await connection.execute(statement, values)
+        connection.execute(statement, values)
 
 
-async def _swap_heads(connection: Transaction, changes: Sequence[NodeChange], fence: Fence) -> set[Subject]:
+def _swap_heads(connection: Connection, changes: Sequence[NodeChange], fence: Fence) -> set[Subject]:
     """Every new order becomes the head of its subject if its parent still is; numbers are unique, so the heads tell who won."""
     wanted = {change.subject: change.order for change in changes if change.order is not None}
-    await _run(
+    _run(
         connection, SWAP, [{"b_subject": subject, "b_parent": order.parent, "b_number": order.number} for subject, order in wanted.items()]
     )
-    found = {row.subject: row for row in await connection.execute(HEADS, {"subjects": [change.subject for change in changes]})}
+    found = {row.subject: row for row in connection.execute(HEADS, {"subjects": [change.subject for change in changes]})}
     for change in changes:
         _check_place(change.subject, found.get(change.subject), fence)
     return {subject for subject, order in wanted.items() if found[subject].head != order.number}
@@ -81,31 +80,31 @@ def _check_place(subject: Subject, row: Any, fence: Fence) -> None:
         raise FencedError(f"{subject} now belongs to {row.shard}, not to {fence.shard}", hint="the spec moved it; its next turn is there")
 
 
-async def _write_work(connection: Transaction, changes: Sequence[NodeChange]) -> None:
+def _write_work(connection: Connection, changes: Sequence[NodeChange]) -> None:
     new = [change.order for change in changes if change.order is not None]
-    await _run(connection, orders.insert(), [rows.order_values(order) for order in new])
+    _run(connection, orders.insert(), [rows.order_values(order) for order in new])
     ran = [rows.run_values(run) for change in changes for run in change.runs]
-    await _run(connection, insert_or_overwrite(connection.dialect, runs, RUN_KEY, RUN_TAKEN), ran)
+    _run(connection, insert_or_overwrite(connection.dialect.name, runs, RUN_KEY, RUN_TAKEN), ran)
     long = [rows.operation_values(operation, order_in(operation.id)) for change in changes for operation in change.operations]
-    await _run(connection, insert_or_overwrite(connection.dialect, operations, ("id",), ("cancel_wanted", "generation")), long)
+    _run(connection, insert_or_overwrite(connection.dialect.name, operations, ("id",), ("cancel_wanted", "generation")), long)
     boots = [rows.grant_values(grant) for change in changes for grant in change.grants]
-    await _run(connection, insert_new(connection.dialect, grants, ("id",)), boots)
-    await _run(connection, DROP_STALE_PERMITS, [{"b_subject": order.body.subject, "b_number": order.number} for order in new])
-    await _run(connection, RELEASE, [{"b_subject": change.subject} for change in changes if change.release_permit])
+    _run(connection, insert_new(connection.dialect.name, grants, ("id",)), boots)
+    _run(connection, DROP_STALE_PERMITS, [{"b_subject": order.body.subject, "b_number": order.number} for order in new])
+    _run(connection, RELEASE, [{"b_subject": change.subject} for change in changes if change.release_permit])
 
 
-async def _write_proof(connection: Transaction, changes: Sequence[NodeChange]) -> None:
+def _write_proof(connection: Connection, changes: Sequence[NodeChange]) -> None:
     judged = [rows.verdict_values(verdict, _digest_of(change, verdict.gate)) for change in changes for verdict in change.verdicts]
-    await _run(connection, insert_or_overwrite(connection.dialect, verdicts, ("subject", "gate"), VERDICT_TAKEN), judged)
+    _run(connection, insert_or_overwrite(connection.dialect.name, verdicts, ("subject", "gate"), VERDICT_TAKEN), judged)
     cited = sorted({cited.digest for change in changes for verdict in change.verdicts for cited in verdict.cited})
-    await _run(connection, insert_new(connection.dialect, citations, ("digest",)), [{"digest": digest} for digest in cited])
+    _run(connection, insert_new(connection.dialect.name, citations, ("digest",)), [{"digest": digest} for digest in cited])
     said = [rows.statement_values(statement) for change in changes for statement in change.statements]
-    await _run(connection, insert_new(connection.dialect, statements, ("statement_key",)), said)
+    _run(connection, insert_new(connection.dialect.name, statements, ("statement_key",)), said)
 
 
-async def _write_subjects(connection: Transaction, changes: Sequence[NodeChange]) -> None:
-    await _run(connection, ACTED, [_when(change) for change in changes if change.keep_waiting])
-    await _run(
+def _write_subjects(connection: Connection, changes: Sequence[NodeChange]) -> None:
+    _run(connection, ACTED, [_when(change) for change in changes if change.keep_waiting])
+    _run(
         connection,
         TURNED,
         [

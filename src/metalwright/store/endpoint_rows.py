@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Double, bindparam, case, select, update
+from sqlalchemy import BindParameter, Connection, Double, RowMapping, bindparam, case, select, update
 
 from metalwright.model.boot import BootGrant
 from metalwright.model.ids import Instant, NodeName, node_subject
@@ -11,8 +11,7 @@ from metalwright.model.work import Operation, OperationState
 from metalwright.store import rows
 from metalwright.store.part import Part
 from metalwright.store.recording import WAKE
-from metalwright.store.tables import grants, operations, subjects
-from metalwright.store.transaction import Transaction
+from metalwright.store.tables import Words, grants, operations, subjects
 
 GRANTS_SHOWN = 16
 """The newest of a node: enough for every boot of its present and its last order."""
@@ -40,7 +39,7 @@ _CONFLICT = (
     .where(
         grants.c.token_hash == bindparam("b_token_hash"),
         grants.c.claimed_at.is_not(None),
-        grants.c.session_hash != bindparam("b_session_hash"),
+        grants.c.session_hash.is_distinct_from(bindparam("b_session_hash", type_=Words())),
     )
     .values(conflicts=grants.c.conflicts + 1, revoked=True)
 )
@@ -66,30 +65,23 @@ class EndpointRows(Part):
     """See `ports.EndpointStore`."""
 
     async def grants_of(self, node: NodeName) -> Sequence[BootGrant]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_GRANTS, {"node": node})).mappings().all()
+        found = await self._database.read(lambda connection: connection.execute(_GRANTS, {"node": node}).mappings().all())
         return [rows.grant_of(row) for row in reversed(found)]
 
     async def claim_grant(self, token_hash: str, claimed: BootGrant, now: Instant) -> BootGrant | None:
         values = {"b_token_hash": token_hash, "b_now": now, **{f"b_{name}": getattr(claimed, name) for name in rows.CLAIM_FIELDS}}
         values["b_claimed_at"] = now
-        async with self._change([node_subject(claimed.node)]) as connection:
-            if (await connection.execute(_CLAIM, values)).rowcount == 0:
-                await connection.execute(_CONFLICT, {"b_token_hash": token_hash, "b_session_hash": claimed.session_hash})
-            row = (await connection.execute(_BY_TOKEN, {"token_hash": token_hash})).mappings().one_or_none()
-            if row is None:
-                return None
-            await _wake(connection, NodeName(row["node"]))
-        return rows.grant_of(row)
+        row = await self._change([node_subject(claimed.node)], lambda connection: _claim(connection, values))
+        return None if row is None else rows.grant_of(row)
 
     async def session(self, session_hash: str) -> BootGrant | None:
-        async with self._database.read() as connection:
-            row = (await connection.execute(_BY_SESSION, {"session_hash": session_hash})).mappings().one_or_none()
+        wanted = {"session_hash": session_hash}
+        row = await self._database.read(lambda connection: connection.execute(_BY_SESSION, wanted).mappings().one_or_none())
         return None if row is None else rows.grant_of(row)
 
     async def operation_for(self, node: NodeName) -> Operation | None:
-        async with self._database.read() as connection:
-            row = (await connection.execute(_OPEN, {"subject": node_subject(node)})).mappings().one_or_none()
+        wanted = {"subject": node_subject(node)}
+        row = await self._database.read(lambda connection: connection.execute(_OPEN, wanted).mappings().one_or_none())
         return None if row is None else rows.operation_of(row)
 
     async def progress(self, operation: Operation, boot_id: str) -> None:
@@ -99,11 +91,20 @@ class EndpointRows(Part):
             "b_boot_id": boot_id,
             **{f"b_{name}": value for name, value in rows.progress_values(operation).items()},
         }
-        async with self._change([operation.subject]) as connection:
-            written = (await connection.execute(_PROGRESS, values)).rowcount
-            if written and operation.state.value not in OPEN_STATES:
-                await connection.execute(WAKE, {"b_subject": operation.subject, "b_at": 0.0})
+
+        def work(connection: Connection) -> None:
+            is_written = connection.execute(_PROGRESS, values).rowcount == 1
+            if is_written and operation.state.value not in OPEN_STATES:
+                connection.execute(WAKE, {"b_subject": operation.subject, "b_at": 0.0})
+
+        await self._change([operation.subject], work)
 
 
-async def _wake(connection: Transaction, node: NodeName) -> None:
-    await connection.execute(WAKE, {"b_subject": node_subject(node), "b_at": 0.0})
+def _claim(connection: Connection, values: rows.Values) -> RowMapping | None:
+    """The claim, or the conflict; and the row as it is then. On PostgreSQL a second claim waits here for the first one's commit."""
+    if connection.execute(_CLAIM, values).rowcount == 0:
+        connection.execute(_CONFLICT, {name: values[name] for name in ("b_token_hash", "b_session_hash")})
+    row = connection.execute(_BY_TOKEN, {"token_hash": values["b_token_hash"]}).mappings().one_or_none()
+    if row is not None:
+        connection.execute(WAKE, {"b_subject": node_subject(NodeName(row["node"])), "b_at": 0.0})
+    return row

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from metalwright.model.errors import InvariantError
 from metalwright.model.evidence import Checkpoint, LogEntry, PendingStatement
@@ -24,47 +24,25 @@ class EvidenceRows(Part):
     """See `ports.EvidenceStore`."""
 
     async def pending(self, limit: int) -> Sequence[PendingStatement]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_PENDING, {"most": limit})).scalars().all()
+        found = await self._database.read(lambda connection: connection.execute(_PENDING, {"most": limit}).scalars().all())
         return [rows.statement_of(text) for text in found]
 
     async def append(self, entries: Sequence[LogEntry], checkpoint: Checkpoint, previous_size: int) -> bool:
         _check_run(entries, checkpoint, previous_size)
-        dialect = self._database.dialect
-        async with self._change([entry.about for entry in entries]) as connection:
-            grown = await connection.execute(_GROW, {"b_previous": previous_size, "b_size": checkpoint.size})
-            if grown.rowcount != 1:
-                return False
-            if entries:
-                await connection.execute(log.insert(), [rows.entry_values(entry) for entry in entries])
-                await connection.execute(
-                    insert_or_overwrite(dialect, statements, ("statement_key",), ("log_index", "body")),
-                    [{"statement_key": entry.key, "body": "", "log_index": entry.index} for entry in entries],
-                )
-            await connection.execute(
-                insert_or_overwrite(dialect, checkpoints, ("size",), _CHECKPOINT_TAKEN),
-                {
-                    "size": checkpoint.size,
-                    "origin": checkpoint.origin,
-                    "root": checkpoint.root,
-                    "note": checkpoint.note,
-                    "made_at": checkpoint.made_at,
-                },
-            )
-        return True
+        return await self._change(
+            [entry.about for entry in entries], lambda connection: _append(connection, entries, checkpoint, previous_size)
+        )
 
     async def size(self) -> int:
-        async with self._database.read() as connection:
-            return int((await connection.execute(_SIZE)).scalar_one())
+        return int(await self._database.read(lambda connection: connection.execute(_SIZE).scalar_one()))
 
     async def entries(self, start: int, end: int) -> Sequence[LogEntry]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_ENTRIES, {"start": start, "end": end})).mappings().all()
+        wanted = {"start": start, "end": end}
+        found = await self._database.read(lambda connection: connection.execute(_ENTRIES, wanted).mappings().all())
         return [rows.entry_of(row) for row in found]
 
     async def checkpoint(self) -> Checkpoint | None:
-        async with self._database.read() as connection:
-            row = (await connection.execute(_CHECKPOINT)).mappings().one_or_none()
+        row = await self._database.read(lambda connection: connection.execute(_CHECKPOINT).mappings().one_or_none())
         return None if row is None else rows.checkpoint_of(row)
 
 
@@ -72,3 +50,17 @@ def _check_run(entries: Sequence[LogEntry], checkpoint: Checkpoint, previous_siz
     """The entries follow the log without a hole, and the checkpoint is of the log with them."""
     if [entry.index for entry in entries] != list(range(previous_size, checkpoint.size)):
         raise InvariantError(f"{len(entries)} entries do not lead from size {previous_size} to the checkpoint's {checkpoint.size}")
+
+
+def _append(connection: Connection, entries: Sequence[LogEntry], checkpoint: Checkpoint, previous_size: int) -> bool:
+    dialect = connection.dialect.name
+    if connection.execute(_GROW, {"b_previous": previous_size, "b_size": checkpoint.size}).rowcount != 1:
+        return False
+    if entries:
+        connection.execute(log.insert(), [rows.entry_values(entry) for entry in entries])
+        connection.execute(
+            insert_or_overwrite(dialect, statements, ("statement_key",), ("log_index", "body")),
+            [{"statement_key": entry.key, "body": "", "log_index": entry.index} for entry in entries],
+        )
+    connection.execute(insert_or_overwrite(dialect, checkpoints, ("size",), _CHECKPOINT_TAKEN), rows.checkpoint_values(checkpoint))
+    return True

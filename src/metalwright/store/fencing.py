@@ -1,12 +1,11 @@
 """The fence: a write for a shard counts only while this worker's lease on it, with this epoch, lives."""
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, bindparam, select
 
 from metalwright.model.errors import FencedError
 from metalwright.ports import Fence
 from metalwright.store.statements import DatabaseNow
 from metalwright.store.tables import leases
-from metalwright.store.transaction import Transaction
 
 _LEASE = (
     select(leases.c.shard)
@@ -21,10 +20,10 @@ _LEASE = (
 """Locked (shared) on PostgreSQL until the transaction ends: nobody takes the shard between this check and the commit."""
 
 
-async def check_fence(connection: Transaction, fence: Fence) -> None:
+def check_fence(connection: Connection, fence: Fence) -> None:
     """FencedError unless the lease lives. Run it in the transaction that writes, before its first write."""
     values = {"shard": fence.shard, "worker": fence.worker, "epoch": fence.epoch}
-    if (await connection.execute(_LEASE, values)).first() is None:
+    if (connection.execute(_LEASE, values)).first() is None:
         raise FencedError(
             f"worker {fence.worker} no longer holds {fence.shard} (epoch {fence.epoch})",
             hint="its lease ended, or another worker took the shard; claim again before the next turn",

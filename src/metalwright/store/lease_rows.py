@@ -7,7 +7,7 @@ holder never starts while an act of the last one may still be under way. Only `r
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Double, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import BindParameter, Connection, Double, bindparam, case, delete, func, or_, select, update
 
 from metalwright.model.ids import Instant, WorkerId
 from metalwright.ports import Fence
@@ -42,16 +42,19 @@ class Leases(Part):
         alive = insert_or_overwrite(self._database.dialect, workers, ("worker",), ("expires_at",)).values(
             worker=_ME, expires_at=DatabaseNow() + _LEASE_S
         )
-        async with self._database.write() as connection:
-            await connection.execute(alive, values)
-            taken = (await connection.execute(_TAKE, values)).all()
-        return [Fence(shard=row.shard, worker=worker, epoch=row.epoch) for row in sorted(taken)]
+
+        def work(connection: Connection) -> Sequence[Any]:
+            connection.execute(alive, values)
+            return connection.execute(_TAKE, values).all()
+
+        return [Fence(shard=row.shard, worker=worker, epoch=row.epoch) for row in sorted(await self._database.write(work))]
 
     async def release(self, worker: WorkerId) -> None:
-        async with self._database.write() as connection:
-            await connection.execute(update(leases).where(leases.c.worker == worker).values(worker=None, expires_at=0.0))
-            await connection.execute(delete(workers).where(workers.c.worker == worker))
+        def work(connection: Connection) -> None:
+            connection.execute(update(leases).where(leases.c.worker == worker).values(worker=None, expires_at=0.0))
+            connection.execute(delete(workers).where(workers.c.worker == worker))
+
+        await self._database.write(work)
 
     async def database_now(self) -> Instant:
-        async with self._database.read() as connection:
-            return float((await connection.execute(select(DatabaseNow()))).scalar_one())
+        return float(await self._database.read(lambda connection: connection.execute(select(DatabaseNow())).scalar_one()))

@@ -1,24 +1,18 @@
 """Everything a turn needs about a batch of subjects: a fixed number of statements, whatever the size of the batch."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, RowMapping, func, select
 from sqlalchemy.sql import Select
 
-from metalwright.codec.json_codec import from_bytes
-from metalwright.model.errors import InvariantError
-from metalwright.model.hardware import Gap
-from metalwright.model.ids import Digest, Subject
-from metalwright.model.judgement import Colour, Gate
-from metalwright.model.observation import BODY_OF, Body, Kind, Observation, Witness
-from metalwright.ports import SITE_SHARD, NodeRows, VerdictMark
-from metalwright.store import rows
+from metalwright.model.ids import Subject
+from metalwright.model.observation import Body
+from metalwright.ports import SITE_SHARD
 from metalwright.store.remembered import Remembered
 from metalwright.store.statements import AnyOf
 from metalwright.store.tables import bodies, grants, operations, orders, permits, requests, runs, seen, subjects, verdicts
-from metalwright.store.transaction import Transaction
 
 _BATCH = AnyOf(subjects.c.subject, "subjects")
 
@@ -74,93 +68,59 @@ PAUSES = (
 SITES = select(subjects.c.subject).where(subjects.c.shard == SITE_SHARD, subjects.c.is_active)
 
 
-async def load_nodes(connection: Transaction, wanted: Sequence[Subject], remembered: Remembered) -> list[NodeRows]:
-    """The rows of the subjects that exist, in the order asked for."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """Rows as the database gave them, of one moment. They become nouns outside the transaction: parsing inventories takes longer."""
+
+    wanted: Sequence[Subject]
+    heads: dict[str, RowMapping]
+    looks: Sequence[RowMapping]
+    decoded: dict[tuple[str, str], Body]
+    """By (kind, digest): bodies that are in memory."""
+    bodies: dict[str, bytes]
+    """By digest: those that are not."""
+    runs: Sequence[RowMapping]
+    operations: Sequence[RowMapping]
+    grants: Sequence[RowMapping]
+    rounds: Sequence[Any]
+    marks: Sequence[Any]
+    paused: set[str]
+
+
+def fetch_nodes(connection: Connection, wanted: Sequence[Subject], remembered: Remembered) -> Fetched:
+    """The rows of those of the subjects that exist, and the bodies that are not in memory."""
     batch = {"subjects": list(wanted)}
-    heads = {row["subject"]: row for row in (await connection.execute(SUBJECTS, batch)).mappings()}
-    looks = await _observations(connection, batch, remembered)
-    ran = _grouped((row["subject"], rows.run_of(row)) for row in (await connection.execute(RUNS, batch)).mappings())
-    long = _grouped((row["subject"], rows.operation_of(row)) for row in (await connection.execute(OPERATIONS, batch)).mappings())
-    boots = _grouped((row["subject"], rows.grant_of(row)) for row in (await connection.execute(GRANTS, batch)).mappings())
-    made = _grouped((row.subject, ((Gate(row.goal), Digest(row.wish_digest)), row.made)) for row in await connection.execute(ROUNDS, batch))
-    marks = _grouped(
-        (row.subject, (Gate(row.gate), VerdictMark(digest=Digest(row.digest), colour=Colour(row.colour))))
-        for row in await connection.execute(MARKS, batch)
-    )
-    paused = await _paused(connection, heads)
-    return [
-        NodeRows(
-            subject=subject,
-            observations=tuple(looks[subject]),
-            runs=tuple(ran[subject]),
-            operations=tuple(long[subject]),
-            order=None if row["number"] is None else rows.order_of(row, remembered.orders),
-            grants=tuple(boots[subject]),
-            rounds=dict(made[subject]),
-            verdicts=dict(marks[subject]),
-            waiting=rows.waiting_of(row),
-            paused=subject in paused,
-            permit=None if row["order_number"] is None else rows.permit_of(row, subject),
-            wakes=row["wakes"],
-        )
-        for subject in wanted
-        if (row := heads.get(subject)) is not None
-    ]
-
-
-def _grouped(pairs: Any) -> Mapping[str, list[Any]]:
-    groups: defaultdict[str, list[Any]] = defaultdict(list)
-    for subject, value in pairs:
-        groups[subject].append(value)
-    return groups
-
-
-async def _observations(connection: Transaction, batch: Mapping[str, Any], remembered: Remembered) -> Mapping[str, list[Observation]]:
-    looks = (await connection.execute(SEEN, batch)).mappings().all()
+    heads = {row["subject"]: row for row in connection.execute(SUBJECTS, batch).mappings()}
+    looks = connection.execute(SEEN, batch).mappings().all()
     keys = {(row["kind"], row["digest"]) for row in looks if row["digest"] is not None}
     decoded = {key: body for key in keys if (body := remembered.bodies.get(key)) is not None}
-    if unknown := keys - decoded.keys():
-        decoded |= await _read_bodies(connection, unknown, remembered)
-    return _grouped((row["subject"], _observation(row, decoded)) for row in looks)
-
-
-async def _read_bodies(connection: Transaction, keys: set[tuple[str, str]], remembered: Remembered) -> dict[tuple[str, str], Body]:
-    digests = {"digests": sorted({digest for _, digest in keys})}
-    stored: dict[str, bytes] = {row.digest: row.body for row in await connection.execute(BODIES, digests)}
-    if missing := set(digests["digests"]) - stored.keys():
-        raise InvariantError(f"the body of an observation is gone: {min(missing)}", hint="the database was altered")
-    return {
-        (kind, digest): remembered.bodies.put((kind, digest), from_bytes(BODY_OF[Kind(kind)], stored[digest]), len(stored[digest]))
-        for kind, digest in keys
-    }
-
-
-def _observation(row: rows.Columns, decoded: Mapping[tuple[str, str], Body]) -> Observation:
-    digest = row["digest"]
-    return Observation(
-        subject=Subject(row["subject"]),
-        kind=Kind(row["kind"]),
-        witness=Witness(row["witness"]),
-        seen_at=row["seen_at"],
-        body=None if digest is None else decoded[row["kind"], digest],
-        failure=row["failure"],
-        failure_class=row["failure_class"],
-        digest=digest,
-        gaps=() if row["gaps"] == "[]" else from_bytes(tuple[Gap, ...], row["gaps"]),
+    digests = sorted({digest for _, digest in keys - decoded.keys()})
+    return Fetched(
+        wanted=wanted,
+        heads=heads,
+        looks=looks,
+        decoded=decoded,
+        bodies={row.digest: row.body for row in connection.execute(BODIES, {"digests": digests})} if digests else {},
+        runs=connection.execute(RUNS, batch).mappings().all(),
+        operations=connection.execute(OPERATIONS, batch).mappings().all(),
+        grants=connection.execute(GRANTS, batch).mappings().all(),
+        rounds=connection.execute(ROUNDS, batch).all(),
+        marks=connection.execute(MARKS, batch).all(),
+        paused=_paused(connection, heads),
     )
 
 
-async def _paused(connection: Transaction, heads: Mapping[str, rows.Columns]) -> set[Subject]:
+def _paused(connection: Connection, heads: dict[str, RowMapping]) -> set[str]:
     """Paused: the last word on the subject, its rack or the site is `pause`. Each is resumed by itself."""
-    sites = [row.subject for row in await connection.execute(SITES)]
+    sites = [row.subject for row in connection.execute(SITES)]
     asked = {*heads, *(_rack_of(row) for row in heads.values()), *sites}
     last: dict[tuple[str, str], int] = {
-        (row.subject, row.kind): row.last for row in await connection.execute(PAUSES, {"subjects": sorted(asked)})
+        (row.subject, row.kind): row.last for row in connection.execute(PAUSES, {"subjects": sorted(asked)})
     }
     held = {name for name in asked if last.get((name, "pause"), 0) > last.get((name, "resume"), 0)}
     everything = any(site in held for site in sites)
-    return {Subject(name) for name, row in heads.items() if everything or name in held or _rack_of(row) in held}
+    return {name for name, row in heads.items() if everything or name in held or _rack_of(row) in held}
 
 
-def _rack_of(row: rows.Columns) -> str:
+def _rack_of(row: RowMapping) -> str:
     return f"rack:{row['shard']}"

@@ -9,7 +9,6 @@ from sqlalchemy import Connection, inspect, text
 
 from metalwright.model.errors import InputError
 from metalwright.store.database import LONG_DEADLINE_S, Database
-from metalwright.store.transaction import Transaction
 
 VERSION = "0001"
 """The newest migration in `migrations/versions`; a test compares."""
@@ -19,19 +18,8 @@ _ADVISORY_LOCK = 0x6D657461  # "meta"; held for the transaction only, so that a 
 
 async def migrate(database: Database) -> None:
     """Upgrade if needed. InputError when the database was made by a newer program."""
-    async with database.read() as connection:
-        if await connection.run_sync(_version) == VERSION:
-            return
-    async with database.write(LONG_DEADLINE_S) as connection:
-        await _one_at_a_time(connection, database.dialect)
-        if await connection.run_sync(_version) != VERSION:
-            await connection.run_sync(_upgrade)
-
-
-async def _one_at_a_time(connection: Transaction, dialect: str) -> None:
-    """On SQLite the writing transaction itself keeps others out."""
-    if dialect == "postgresql":
-        await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+    if await database.read(_version) != VERSION:
+        await database.write(_upgrade, LONG_DEADLINE_S)
 
 
 def _version(connection: Connection) -> str | None:
@@ -46,6 +34,8 @@ def _upgrade(connection: Connection) -> None:
     from alembic.config import Config  # noqa: PLC0415
     from alembic.util import CommandError  # noqa: PLC0415
 
+    if connection.dialect.name == "postgresql":  # on SQLite the writing transaction itself keeps others out
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection

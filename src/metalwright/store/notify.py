@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 
 import psycopg
-from sqlalchemy import bindparam, text
+from sqlalchemy import Connection, bindparam, text
 from sqlalchemy.engine import URL
 
 from metalwright.model.ids import Subject
-from metalwright.store.transaction import Transaction
 
 CHANNEL = "metalwright"
 PAYLOAD_BYTES = 7000
@@ -18,10 +17,10 @@ RECONNECT_S = 2.0
 _NOTIFY = text("SELECT pg_notify(:channel, :subjects)").bindparams(bindparam("channel"), bindparam("subjects"))
 
 
-async def notify(connection: Transaction, subjects: Iterable[Subject]) -> None:
+def notify(connection: Connection, subjects: Iterable[Subject]) -> None:
     """Tell every listening process, once this transaction is committed."""
     for payload in _payloads(subjects):
-        await connection.execute(_NOTIFY, {"channel": CHANNEL, "subjects": payload})
+        connection.execute(_NOTIFY, {"channel": CHANNEL, "subjects": payload})
 
 
 def _payloads(subjects: Iterable[Subject]) -> list[str]:

@@ -1,14 +1,21 @@
 """What every part of the store shares. A part implements one protocol of `ports`; `SqlStore` is all of them over one database."""
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from sqlalchemy import Connection
 
 from metalwright.model.ids import Subject
-from metalwright.store.database import DEADLINE_S, Database
+from metalwright.ports import NodeRows
+from metalwright.store.assembling import assemble
+from metalwright.store.database import DEADLINE_S, Database, Work
 from metalwright.store.hints import Hints
+from metalwright.store.loading import fetch_nodes
 from metalwright.store.notify import notify
 from metalwright.store.remembered import Remembered
-from metalwright.store.transaction import Transaction
+
+T = TypeVar("T")
 
 
 class Part:
@@ -19,12 +26,26 @@ class Part:
         self._hints = Hints()
         self._remembered = Remembered()
 
-    @asynccontextmanager
-    async def _change(self, subjects: Iterable[Subject], deadline_s: float = DEADLINE_S) -> AsyncIterator[Transaction]:
+    async def _change(self, subjects: Iterable[Subject], work: Work[T], deadline_s: float = DEADLINE_S) -> T:
         """A writing transaction about these subjects; whoever listens for changes is told when it is committed."""
-        async with self._database.write(deadline_s) as connection:
-            yield connection
-            if self._database.dialect == "postgresql":
-                await notify(connection, subjects)
-        if self._database.dialect == "sqlite":
-            self._hints.tell(subjects)
+        if self._database.dialect == "postgresql":
+            return await self._database.write(_and_notify(subjects, work), deadline_s)
+        result = await self._database.write(work, deadline_s)
+        self._hints.tell(subjects)
+        return result
+
+    async def _load(self, subjects: Sequence[Subject]) -> list[NodeRows]:
+        """What is stored about these subjects; parsed in a thread when there is much to parse, so that the event loop goes on."""
+        fetched = await self._database.read(lambda connection: fetch_nodes(connection, subjects, self._remembered))
+        if not fetched.bodies:
+            return assemble(fetched, self._remembered)
+        return await asyncio.to_thread(assemble, fetched, self._remembered)
+
+
+def _and_notify(subjects: Iterable[Subject], work: Work[T]) -> Work[T]:
+    def both(connection: Connection) -> T:
+        result = work(connection)
+        notify(connection, subjects)
+        return result
+
+    return both

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from metalwright.model.ids import OrderNumber, Subject
 from metalwright.model.work import Permit, Wait
@@ -35,20 +35,23 @@ class Permits(Part):
     """See `ports.PermitStore`."""
 
     async def wanted(self) -> Sequence[tuple[Subject, OrderNumber]]:
-        async with self._database.read() as connection:
-            return [(Subject(row.subject), OrderNumber(row.head)) for row in await connection.execute(_WANTED)]
+        found = await self._database.read(lambda connection: connection.execute(_WANTED).all())
+        return [(Subject(row.subject), OrderNumber(row.head)) for row in found]
 
     async def granted(self) -> Sequence[Permit]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_GRANTED)).mappings()
-            return [rows.permit_of(row, Subject(row["subject"])) for row in found]
+        found = await self._database.read(lambda connection: connection.execute(_GRANTED).mappings().all())
+        return [rows.permit_of(row, Subject(row["subject"])) for row in found]
 
     async def grant(self, permits: Sequence[Permit]) -> None:
-        wanted = sorted(permit.subject for permit in permits)
-        async with self._change(wanted) as connection:
-            heads = {row.subject: row.head for row in await connection.execute(_HEADS, {"subjects": wanted})}
-            valid = sorted((permit for permit in permits if heads.get(permit.subject) == permit.order), key=lambda one: one.subject)
-            if valid:
-                statement = insert_or_overwrite(self._database.dialect, permits_table, ("subject",), _TAKEN)
-                await connection.execute(statement, [rows.permit_values(permit) for permit in valid])
-                await connection.execute(WAKE, [{"b_subject": permit.subject, "b_at": 0.0} for permit in valid])
+        subjects = sorted(permit.subject for permit in permits)
+        await self._change(subjects, lambda connection: _grant(connection, subjects, permits))
+
+
+def _grant(connection: Connection, subjects: Sequence[Subject], permits: Sequence[Permit]) -> None:
+    """Only for what is still the head; the others lost their order meanwhile."""
+    heads = {row.subject: row.head for row in connection.execute(_HEADS, {"subjects": subjects})}
+    valid = sorted((permit for permit in permits if heads.get(permit.subject) == permit.order), key=lambda one: one.subject)
+    if valid:
+        statement = insert_or_overwrite(connection.dialect.name, permits_table, ("subject",), _TAKEN)
+        connection.execute(statement, [rows.permit_values(permit) for permit in valid])
+        connection.execute(WAKE, [{"b_subject": permit.subject, "b_at": 0.0} for permit in valid])

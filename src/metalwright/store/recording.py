@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pydantic_core import PydanticSerializationError
-from sqlalchemy import bindparam, delete, exists, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 
 from metalwright.codec.json_codec import digest_of, to_bytes
 from metalwright.model.hardware import Gap
@@ -12,7 +12,6 @@ from metalwright.model.observation import Observation
 from metalwright.store import rows
 from metalwright.store.statements import AnyOf, Least, insert_or_overwrite
 from metalwright.store.tables import bodies, citations, seen, subjects
-from metalwright.store.transaction import Transaction
 
 Encoded = tuple[Observation, Digest | None, bytes]
 
@@ -30,21 +29,21 @@ UNUSED_KEPT_S = 3600.0
 """A turn may still cite a body that was replaced after the turn read it; no turn lasts an hour."""
 
 
-async def record_observations(connection: Transaction, encoded: Sequence[Encoded]) -> None:
+def record_observations(connection: Connection, encoded: Sequence[Encoded]) -> None:
     """Newer looks replace older ones; a body is written only when its digest is not the one already current."""
     wanted = sorted({look.subject for look, _, _ in encoded})
-    current = {(row.subject, row.kind, row.witness): row.digest for row in await connection.execute(CURRENT, {"subjects": wanted})}
-    await _write_bodies(connection, encoded, current)
+    current = {(row.subject, row.kind, row.witness): row.digest for row in connection.execute(CURRENT, {"subjects": wanted})}
+    _write_bodies(connection, encoded, current)
     looks = [_seen_values(look, digest) for look, digest, _ in encoded]
     looks.sort(key=lambda row: (row["subject"], row["kind"], row["witness"], row["seen_at"]))
-    await connection.execute(insert_or_overwrite(connection.dialect, seen, SEEN_KEY, SEEN_TAKEN, newest="seen_at"), looks)
+    connection.execute(insert_or_overwrite(connection.dialect.name, seen, SEEN_KEY, SEEN_TAKEN, newest="seen_at"), looks)
     at: dict[Subject, Instant] = {}
     for look, _, _ in encoded:
         at[look.subject] = max(look.seen_at, at.get(look.subject, 0.0))
-    await connection.execute(WAKE, [{"b_subject": subject, "b_at": at[subject]} for subject in wanted])
+    connection.execute(WAKE, [{"b_subject": subject, "b_at": at[subject]} for subject in wanted])
 
 
-async def _write_bodies(connection: Transaction, encoded: Sequence[Encoded], current: Mapping[tuple[str, str, str], str | None]) -> None:
+def _write_bodies(connection: Connection, encoded: Sequence[Encoded], current: Mapping[tuple[str, str, str], str | None]) -> None:
     new = {
         digest: body
         for look, digest, body in encoded
@@ -52,7 +51,7 @@ async def _write_bodies(connection: Transaction, encoded: Sequence[Encoded], cur
     }
     if new:
         values = [{"digest": digest, "body": body, "unused_since": None} for digest, body in sorted(new.items())]
-        await connection.execute(insert_or_overwrite(connection.dialect, bodies, ("digest",), ("unused_since",)), values)
+        connection.execute(insert_or_overwrite(connection.dialect.name, bodies, ("digest",), ("unused_since",)), values)
 
 
 def encode(look: Observation) -> Encoded:
@@ -100,8 +99,8 @@ UNUSED = update(bodies).where(bodies.c.unused_since.is_(None), ~_IS_CURRENT, ~_I
 FORGET = delete(bodies).where(bodies.c.unused_since < bindparam("before"), ~_IS_CURRENT, ~_IS_CITED)
 
 
-async def forget_unused(connection: Transaction, now: Instant) -> int:
+def forget_unused(connection: Connection, now: Instant) -> int:
     """Delete bodies that for an hour were neither the last look of anything nor cited by a verdict; returns how many."""
-    await connection.execute(USED_AGAIN)
-    await connection.execute(UNUSED, {"now": now})
-    return (await connection.execute(FORGET, {"before": now - UNUSED_KEPT_S})).rowcount
+    connection.execute(USED_AGAIN)
+    connection.execute(UNUSED, {"now": now})
+    return (connection.execute(FORGET, {"before": now - UNUSED_KEPT_S})).rowcount

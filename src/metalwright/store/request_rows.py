@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import RowMapping, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, select, update
 
 from metalwright.model.case import Waiver
 from metalwright.model.errors import InputError
@@ -39,20 +39,22 @@ class Requests(Part):
     async def ask(self, kind: str, subject: Subject, body: Mapping[str, str], now: Instant) -> int:
         if kind == WAIVE:
             _waiver(subject, body)
-        async with self._change([subject]) as connection:
-            values = {"kind": kind, "subject": subject, "body": json.dumps(dict(body)), "made_at": now}
-            number: int = (await connection.execute(_ASK, values)).scalar_one()
-            await connection.execute(_WAKE_ALL, {"b_about": subject, "b_rack": subject.removeprefix("rack:"), "b_now": now})
-        return number
+        request = {"kind": kind, "subject": subject, "body": json.dumps(dict(body)), "made_at": now}
+        woken = {"b_about": subject, "b_rack": subject.removeprefix("rack:"), "b_now": now}
+
+        def work(connection: Connection) -> int:
+            number: int = connection.execute(_ASK, request).scalar_one()
+            connection.execute(_WAKE_ALL, woken)
+            return number
+
+        return await self._change([subject], work)
 
     async def asked(self, after: int) -> Sequence[Request]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_AFTER, {"after": after})).mappings().all()
+        found = await self._database.read(lambda connection: connection.execute(_AFTER, {"after": after}).mappings().all())
         return [_request_of(row) for row in found]
 
     async def waivers(self, now: Instant) -> Sequence[Waiver]:
-        async with self._database.read() as connection:
-            found = (await connection.execute(_WAIVED)).mappings().all()
+        found = await self._database.read(lambda connection: connection.execute(_WAIVED).mappings().all())
         waivers = [_waiver(Subject(row["subject"]), json.loads(row["body"])) for row in found]
         return [waiver for waiver in waivers if waiver.until > now]
 

@@ -257,6 +257,16 @@ def entry_of(row: Columns) -> LogEntry:
     )
 
 
+def checkpoint_values(checkpoint: Checkpoint) -> Values:
+    return {
+        "size": checkpoint.size,
+        "origin": checkpoint.origin,
+        "root": checkpoint.root,
+        "note": checkpoint.note,
+        "made_at": checkpoint.made_at,
+    }
+
+
 def checkpoint_of(row: Columns) -> Checkpoint:
     return Checkpoint(origin=row["origin"], size=row["size"], root=Digest(row["root"]), note=row["note"], made_at=row["made_at"])
 

@@ -1,6 +1,8 @@
 """`SpecStore`: specs by digest, and what the site decided."""
 
-from sqlalchemy import bindparam, select, update
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, bindparam, select, update
 
 from metalwright.codec.json_codec import from_bytes, to_bytes
 from metalwright.model.errors import InputError
@@ -39,47 +41,51 @@ class Specs(Part):
 
     async def adopt_spec(self, spec: StoredSpec, now: Instant) -> None:
         shards = shards_of(spec.spec)
-        dialect = self._database.dialect
-        body = to_bytes(spec)
-        async with self._change(shards, LONG_DEADLINE_S) as connection:
-            await connection.execute(insert_new(dialect, specs, ("digest",)), {"digest": spec.digest, "body": body, "adopted_at": now})
-            await connection.execute(update(heads).where(heads.c.name == SPEC).values(digest=spec.digest))
-            await connection.execute(update(leases).values(is_active=False))
-            await connection.execute(
-                insert_or_overwrite(dialect, leases, ("shard",), ("is_active",)),
-                [
-                    {"shard": shard, "is_active": True, "worker": None, "epoch": 0, "expires_at": 0.0}
-                    for shard in sorted(set(shards.values()))
-                ],
-            )
-            await connection.execute(update(subjects).values(is_active=False, wakes=subjects.c.wakes + 1))
-            await connection.execute(
-                insert_or_overwrite(dialect, subjects, ("subject",), ("shard", "is_active", "next_due_at")),
-                [
-                    {"subject": subject, "shard": shard, "is_active": True, "next_due_at": now, "wakes": 0}
-                    for subject, shard in sorted(shards.items())
-                ],
-            )
+        row = {"digest": spec.digest, "body": to_bytes(spec), "adopted_at": now}
+        await self._change(shards, lambda connection: _adopt(connection, row, shards, now), LONG_DEADLINE_S)
 
     async def current_spec(self) -> StoredSpec | None:
-        async with self._database.read() as connection:
-            digest = (await connection.execute(_CURRENT)).scalar_one()
-            if digest is None:
-                return None
-            if (kept := self._remembered.spec.get(digest)) is not None:
-                return kept
-            body = (await connection.execute(_BODY, {"digest": digest})).scalar_one()
-        return self._remembered.spec.put(digest, from_bytes(StoredSpec, body))
+        known = self._remembered.spec
+
+        def work(connection: Connection) -> tuple[str | None, bytes]:
+            digest = connection.execute(_CURRENT).scalar_one()
+            if digest is None or known.get(digest) is not None:
+                return digest, b""
+            return digest, connection.execute(_BODY, {"digest": digest}).scalar_one()
+
+        digest, body = await self._database.read(work)
+        if digest is None:
+            return None
+        return known.get(digest) or known.put(digest, from_bytes(StoredSpec, body))
 
     async def site_plan(self) -> SitePlan | None:
-        async with self._database.read() as connection:
-            text = (await connection.execute(_PLAN)).scalar_one_or_none()
+        text = await self._database.read(lambda connection: connection.execute(_PLAN).scalar_one_or_none())
         return None if text is None else rows.site_plan_of(text)
 
     async def put_site_plan(self, plan: SitePlan) -> bool:
-        async with self._change(()) as connection:
-            swapped = await connection.execute(_SWAP_PLAN, {"b_parent": plan.parent, "b_number": plan.number})
-            if swapped.rowcount != 1:
+        def work(connection: Connection) -> bool:
+            if connection.execute(_SWAP_PLAN, {"b_parent": plan.parent, "b_number": plan.number}).rowcount != 1:
                 return False
-            await connection.execute(site_plans.insert(), {"number": plan.number, "body": rows.text_of(plan)})
-        return True
+            connection.execute(site_plans.insert(), {"number": plan.number, "body": rows.text_of(plan)})
+            return True
+
+        return await self._change((), work)
+
+
+def _adopt(connection: Connection, spec: rows.Values, shards: Mapping[Subject, str], now: Instant) -> None:
+    dialect = connection.dialect.name
+    connection.execute(insert_new(dialect, specs, ("digest",)), spec)
+    connection.execute(update(heads).where(heads.c.name == SPEC).values(digest=spec["digest"]))
+    connection.execute(update(leases).values(is_active=False))
+    connection.execute(
+        insert_or_overwrite(dialect, leases, ("shard",), ("is_active",)),
+        [{"shard": shard, "is_active": True, "worker": None, "epoch": 0, "expires_at": 0.0} for shard in sorted(set(shards.values()))],
+    )
+    connection.execute(update(subjects).values(is_active=False, wakes=subjects.c.wakes + 1))
+    connection.execute(
+        insert_or_overwrite(dialect, subjects, ("subject",), ("shard", "is_active", "next_due_at")),
+        [
+            {"subject": subject, "shard": shard, "is_active": True, "next_due_at": now, "wakes": 0}
+            for subject, shard in sorted(shards.items())
+        ],
+    )

@@ -21,7 +21,7 @@ class SqlStore(Specs, Turns, Leases, Permits, EndpointRows, EvidenceRows, Reques
 
     async def open(self) -> None:
         """Connect and bring the tables up to date. TemporaryError: not reachable now; InputError: address, rights or version."""
-        await self._database.open()
+        self._database.open()
         try:
             await migrate(self._database)
         except BaseException:

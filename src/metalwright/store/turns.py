@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from metalwright.model.errors import InputError
 from metalwright.model.ids import Instant, Subject
@@ -10,7 +10,6 @@ from metalwright.model.observation import Observation
 from metalwright.ports import Fence, NodeChange, NodeRows
 from metalwright.store.committing import commit_changes
 from metalwright.store.fencing import check_fence
-from metalwright.store.loading import load_nodes
 from metalwright.store.part import Part
 from metalwright.store.recording import encode, forget_unused, record_observations
 from metalwright.store.specs import ORDER
@@ -34,40 +33,39 @@ class Turns(Part):
     _forgot_at: Instant = 0.0
 
     async def due(self, shards: Sequence[str], now: Instant, limit: int) -> Sequence[tuple[str, Subject]]:
-        async with self._database.read() as connection:
-            found = await connection.execute(_DUE, {"shards": shards, "now": now, "most": limit})
-            return [(row.shard, Subject(row.subject)) for row in found]
+        wanted = {"shards": shards, "now": now, "most": limit}
+        found = await self._database.read(lambda connection: connection.execute(_DUE, wanted).all())
+        return [(row.shard, Subject(row.subject)) for row in found]
 
     async def load(self, subjects: Sequence[Subject]) -> Sequence[NodeRows]:
-        async with self._database.read() as connection:
-            return await load_nodes(connection, subjects, self._remembered)
+        return await self._load(subjects)
 
     async def commit(self, changes: Sequence[NodeChange], fence: Fence) -> Sequence[Subject]:
         if not changes:
             return []
-        async with self._change([change.subject for change in changes]) as connection:
-            return await commit_changes(connection, changes, fence)
+        return await self._change([change.subject for change in changes], lambda connection: commit_changes(connection, changes, fence))
 
     async def record(self, observations: Sequence[Observation], fence: Fence | None) -> None:
         if not observations:
             return
         encoded = [encode(look) for look in observations]
-        async with self._change([look.subject for look in observations]) as connection:
+
+        def work(connection: Connection) -> None:
             if fence is not None:
-                await check_fence(connection, fence)
-            await record_observations(connection, encoded)
+                check_fence(connection, fence)
+            record_observations(connection, encoded)
+
+        await self._change([look.subject for look in observations], work)
         await self._forget(max(look.seen_at for look in observations))
 
     async def _forget(self, now: Instant) -> None:
         if now - self._forgot_at < FORGET_EVERY_S:
             return
         self._forgot_at = now
-        async with self._database.write() as connection:
-            await forget_unused(connection, now)
+        await self._database.write(lambda connection: forget_unused(connection, now))
 
     async def next_order_numbers(self, count: int) -> range:
         if count < 1:
             raise InputError("at least one order number must be asked for")
-        async with self._database.write() as connection:
-            last: int = (await connection.execute(_NUMBERS, {"b_count": count})).scalar_one()
+        last: int = await self._database.write(lambda connection: connection.execute(_NUMBERS, {"b_count": count}).scalar_one())
         return range(last - count + 1, last + 1)

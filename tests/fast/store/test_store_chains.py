@@ -117,5 +117,5 @@ class Chains(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Chains.TestCase.settings = settings(max_examples=6, stateful_step_count=12, deadline=None)
+Chains.TestCase.settings = settings(max_examples=5, stateful_step_count=10, deadline=None)
 TestChains = Chains.TestCase

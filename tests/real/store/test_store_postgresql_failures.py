@@ -13,8 +13,7 @@ import pytest
 
 from metalwright.model.errors import InputError, MachineFault, TemporaryError
 from metalwright.model.ids import WorkerId
-from metalwright.store.database import DEADLINE_S, Database, parse_url
-from metalwright.store.fencing import check_fence
+from metalwright.store.database import DEADLINE_S
 from tests.conformance.store_processes import processes
 from tests.conformance.store_site import change, fence_of, hardware, node, opened, order, power, site_at
 from tests.real.store.conftest import Server
@@ -146,20 +145,16 @@ async def test_a_failover_is_temporary(server: Server, new_url: str) -> None:
 async def test_a_worker_frozen_inside_a_transaction_does_not_keep_its_lease(new_url: str) -> None:
     """Its locks are dropped by the server before its lease ends, so that the next worker can take over in time."""
     async with site_at(new_url) as store:
-        fence = await fence_of(store, lease_s=1.0)
-        database = Database(parse_url(new_url))
-        await database.open()
         began = time.monotonic()
-        try:
-            with pytest.raises(TemporaryError):
-                async with database.write(60.0) as connection:
-                    await check_fence(connection, fence)
-                    while not (taken := await until_it_works(lambda: store.claim(WorkerId("w2"), 10.0))):
-                        await asyncio.sleep(0.05)
-                    assert time.monotonic() - began < 10.0
-                    assert {one.epoch for one in taken} == {2}
-        finally:
-            await database.close()
+        with processes("sleeper", new_url, "w1") as (sleeper,):
+            sleeper.says("inside")
+            while not (taken := await until_it_works(lambda: store.claim(WorkerId("w2"), 60.0))):
+                await asyncio.sleep(0.05)
+            assert time.monotonic() - began < 10.0
+            assert {one.epoch for one in taken} == {2}
+            sleeper.go()
+            assert sleeper.says("refused") == "refused TemporaryError"
+        assert (await store.load([A]))[0].order is None
 
 
 async def test_a_server_killed_while_it_commits_leaves_no_half_batch(server: Server, new_url: str) -> None:

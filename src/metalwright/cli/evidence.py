@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+MAX_FILE_BYTES = 1 << 30
+"""Some 300,000 records; this bounds what a hostile file can cost."""
+
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser("evidence", help="list, show, export, verify: signed records of every verdict")
@@ -84,6 +87,8 @@ def _bytes(file: Path) -> bytes:
     from metalwright.model.errors import InputError
 
     try:
+        if file.stat().st_size > MAX_FILE_BYTES:
+            raise InputError(f"{file} has more than {MAX_FILE_BYTES >> 20} MiB: no bundle of ours", hint="name the exported bundle")
         return file.read_bytes()
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}", hint="name the exported bundle, and --trust its trust file") from error

@@ -29,7 +29,7 @@ from metalwright.model.ids import Instant
 
 FIRST_LINE = "metalwright bundle v1"
 CONTEXT = b"metalwright bundle\n"
-MAX_BUNDLE_BYTES = 4 << 30
+MAX_BUNDLE_BYTES = 1 << 30
 MAX_LINE_BYTES = 64 << 20
 
 

@@ -5,6 +5,7 @@ The envelope's JSON has one spelling: keys in this order, no blanks. Its exact b
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 MAX_ENVELOPE_BYTES = 16 << 20
 MAX_DEPTH = 40
+BRACKETS = re.compile(rb"[\[{\]}]")
 
 
 def statement_bytes(pending: PendingStatement, *, simulated: bool) -> bytes:
@@ -104,12 +106,9 @@ def _json(data: bytes, where: str) -> dict[str, Any]:
 def _depth(data: bytes) -> int:
     """An upper bound that costs no recursion: brackets inside texts count too, which only refuses more."""
     deepest = now = 0
-    for byte in data:
-        if byte in b"[{":
-            now += 1
-            deepest = max(deepest, now)
-        elif byte in b"]}":
-            now -= 1
+    for bracket in BRACKETS.finditer(data):
+        now += 1 if bracket[0] in b"[{" else -1
+        deepest = max(deepest, now)
     return deepest
 
 

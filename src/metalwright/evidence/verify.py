@@ -3,6 +3,7 @@
 seal → every record (spelling, signature, statement) → Merkle root against the signed checkpoint → completeness
 """
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -82,13 +83,27 @@ def _records(envelopes: Sequence[bytes], trust: Trust, faults: list[tuple[str, s
     statements = []
     for index, envelope in enumerate(envelopes):
         try:
-            statement = open_envelope(envelope, trust.key_id, trust.public_key, f"record {index}")
+            where = _name(index, envelope)
+            statement = open_envelope(envelope, trust.key_id, trust.public_key, where)
             if statement["predicate"].get("simulated") is not trust.simulated:
-                raise Refused(f"record {index}", "its `simulated` is not the log's")
+                raise Refused(where, "its `simulated` is not the log's")
             statements.append(statement)
         except Refused as refused:
             faults.append((refused.where, refused.why))
     return statements
+
+
+def _name(index: int, envelope: bytes) -> str:
+    """`record 17 (gate os of a01)`, as far as an unverified record can be read: only a name for the report."""
+    try:
+        statement = json.loads(base64.b64decode(json.loads(envelope)["payload"]))
+        kind = str(statement["predicateType"]).removeprefix("urn:metalwright:").removesuffix(":v1")
+        predicate = statement["predicate"]
+        about = " of ".join(str(predicate[key]) for key in ("gate", "node") if key in predicate)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return f"record {index}"
+    text = f"record {index} ({kind} {about})" if about else f"record {index} ({kind})"
+    return text if text.isprintable() and len(text) < 200 else f"record {index}"
 
 
 def _check_tree(content: bundle.BundleContent, trust: Trust, faults: list[tuple[str, str]]) -> None:

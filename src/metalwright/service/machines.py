@@ -20,8 +20,9 @@ ACT_DEADLINE_S = 8.0
 """Shorter than a lease: an action that a frozen worker would finish after losing its machine is cancelled by its timer first."""
 LOOK_DEADLINE_S = 240.0
 """A full inventory of a slow BMC takes 2 to 3 minutes (firmware inventory of a DGX H100 with its NICs)."""
-IN_FLIGHT = 256
-"""BMCs worked on at once by one worker: more costs memory and sockets and is no faster, since CPU is the limit by then."""
+IN_FLIGHT = 96
+"""BMCs worked on at once by one worker. Each holds 2.4 MB of documents until its facts are made, and from some 50 on CPU is the limit
+(docs/redfish-sweep.md): more costs memory and is no faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from metalwright.codec.secrets import resolve
+from metalwright.drivers.bmc_by_scheme import BmcByScheme
 from metalwright.drivers.images.store import FolderImageStore
+from metalwright.drivers.ipmi.driver import IpmiFactory
 from metalwright.drivers.netboot.dhcp_plan import plan_dhcp
 from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
 from metalwright.drivers.netboot.ramdisk import build_ramdisk
@@ -100,10 +102,12 @@ def _bmcs(folder: Path, stored: StoredSpec, state: StateFolder, clock: SystemClo
     memory = BmcMemory(state.path / "bmcs.json")
     secrets = stored.spec.secrets.bmc
 
+    # One factory per process: it remembers what each BMC and firmware taught it, and which accounts were refused.
     def account(_: NodeSpec) -> tuple[Secret, Secret]:
         return (resolve(secrets.user, folder), resolve(secrets.password, folder))
 
-    return RedfishFactory(account, memory, clock, sessions=memory)
+    redfish = RedfishFactory(account, memory, clock, sessions=memory)
+    return BmcByScheme({"https": redfish, "http": redfish, "ipmi": IpmiFactory(account, clock)})
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from metalwright.model.errors import InputError
 from metalwright.model.judgement import Gate
 from metalwright.model.work import Wait
 from metalwright.service.control import Board, StoreControl
-from metalwright.service.wiring import OpenSite, open_site, serve_endpoints
+from metalwright.service.wiring import Decorate, OpenSite, open_site, serve_endpoints
 
 POLL_S = 0.3
 
@@ -78,11 +78,12 @@ def _is_over(board: Board, until: Gate) -> bool:
 
 
 @asynccontextmanager
-async def applying(folder: Path, options: ApplyOptions) -> AsyncIterator[Applying]:
+async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = lambda parts: parts) -> AsyncIterator[Applying]:
     """Start it; on exit everything is stopped and every statement sequenced."""
     stored = read_site(folder)
     async with AsyncExitStack() as stack:
-        site = await stack.enter_async_context(open_site(folder, stored, until=options.until, patience=options.patience))
+        opening = open_site(folder, stored, until=options.until, patience=options.patience, decorate=decorate)
+        site = await stack.enter_async_context(opening)
         await site.store.adopt_spec(stored, site.clock.now())
         await stack.enter_async_context(serve_endpoints(site))
         worker = asyncio.create_task(site.worker.run(), name="worker")

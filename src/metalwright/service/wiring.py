@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from metalwright.drivers.netboot.dhcp_plan import plan_dhcp
 from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
 from metalwright.drivers.netboot.ramdisk import build_ramdisk
 from metalwright.drivers.redfish.factory import RedfishFactory
-from metalwright.drivers.signing.file_signer import FileSigner, open_log
+from metalwright.drivers.signing.file_signer import open_log
 from metalwright.endpoints.agent_app import AgentApp
 from metalwright.endpoints.boot_app import BootApp
 from metalwright.endpoints.hints import Hints
@@ -30,7 +30,7 @@ from metalwright.model.ids import WorkerId
 from metalwright.model.judgement import Gate
 from metalwright.model.secret import Secret
 from metalwright.model.spec import NodeSpec, StoredSpec
-from metalwright.ports import BmcFactory, Store
+from metalwright.ports import BmcFactory, LogSigner, Store
 from metalwright.service.bmc_memory import BmcMemory
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import StoreControl
@@ -43,6 +43,19 @@ IPXE_LOADERS = {"/ipxe/snponly.efi": Path("/usr/lib/ipxe/snponly.efi")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What reaches out of the process: everything durable or physical goes through one of these."""
+
+    store: Store
+    signer: LogSigner
+    bmcs: BmcFactory
+
+
+Decorate = Callable[[Parts], Parts]
+"""Puts something around the parts of a site: a test that ends the process between two writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSite:
     """A site whose store is open for writing. `worker` is not started yet."""
 
@@ -51,7 +64,7 @@ class OpenSite:
     state: StateFolder
     store: Store
     clock: SystemClock
-    signer: FileSigner
+    signer: LogSigner
     worker: Worker
     site_turn: SiteTurn
 
@@ -61,7 +74,9 @@ class OpenSite:
 
 
 @asynccontextmanager
-async def open_site(folder: Path, stored: StoredSpec, *, until: Gate | None, patience: float) -> AsyncIterator[OpenSite]:
+async def open_site(
+    folder: Path, stored: StoredSpec, *, until: Gate | None, patience: float, decorate: Decorate = lambda parts: parts
+) -> AsyncIterator[OpenSite]:
     """The site for a worker. InputError when another process already works on an embedded site."""
     state = open_state(folder)
     clock = SystemClock()
@@ -69,14 +84,16 @@ async def open_site(folder: Path, stored: StoredSpec, *, until: Gate | None, pat
         if state.is_embedded:
             stack.enter_context(SiteLock(state.path))
         signer = open_log(state.path, stored.spec.site.name, simulated=stored.spec.site.simulated)
-        store: Store = open_store(state.database_url)
-        await store.open()
-        stack.push_async_callback(store.close)
-        site_turn = SiteTurn(store=store, images=FolderImageStore(folder), signer=signer, clock=clock, until=until, patience=patience)
+        opened: Store = open_store(state.database_url)
+        await opened.open()
+        stack.push_async_callback(opened.close)
+        parts = decorate(Parts(store=opened, signer=signer, bmcs=_bmcs(folder, stored, state, clock)))
+        store = parts.store
+        site_turn = SiteTurn(store=store, images=FolderImageStore(folder), signer=parts.signer, clock=clock, until=until, patience=patience)
         worker = Worker(
             worker=_worker_id(state),
             store=store,
-            bmcs=_bmcs(folder, stored, state, clock),
+            bmcs=parts.bmcs,
             site=site_turn,
             boot_key=state.boot_key,
             clock=clock,
@@ -87,7 +104,7 @@ async def open_site(folder: Path, stored: StoredSpec, *, until: Gate | None, pat
             state=state,
             store=store,
             clock=clock,
-            signer=signer,
+            signer=parts.signer,
             worker=worker,
             site_turn=site_turn,
         )

@@ -20,7 +20,12 @@ class SimulatedDisk:
     """
 
     def __init__(
-        self, path: Path, size_bytes: int, *, write_bytes_per_s: float = 0.0, on_write: Callable[[int], None] = lambda length: None
+        self,
+        path: Path,
+        size_bytes: int,
+        *,
+        write_bytes_per_s: float = 0.0,
+        on_write: Callable[[int, int], None] = lambda offset, length: None,
     ) -> None:
         self.size_bytes = size_bytes
         self._path = path
@@ -36,7 +41,7 @@ class SimulatedDisk:
         self._check_range(offset, len(data))
         if self._rate > 0:
             time.sleep(len(data) / self._rate)
-        self._on_write(len(data))
+        self._on_write(offset, len(data))
         with self._lock:
             self._check_alive()
             self._cache.append((offset, bytes(data)))

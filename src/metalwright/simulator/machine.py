@@ -21,6 +21,7 @@ from metalwright.model.spec import NodeSpec
 from metalwright.ports import NodeProgram
 from metalwright.simulator import netboot
 from metalwright.simulator.booted import INSTALLED_KERNEL, RAM_KERNEL, SimulatedBoot
+from metalwright.simulator.diary import Diary
 from metalwright.simulator.disks import SimulatedDisk, alter_disk, read_file
 from metalwright.simulator.parts import ServerParts
 from metalwright.simulator.standing import Standing
@@ -40,14 +41,14 @@ class Timing:
     script_tries: int = 20
 
     def faster(self, speed: float) -> "Timing":
-        """The same, `speed` times as fast."""
+        """The same, `speed` times as fast; how long a machine asks for a boot script stays: its server restarts no faster."""
         return Timing(
             power_s=self.power_s / speed,
             firmware_s=self.firmware_s / speed,
             kernel_s=self.kernel_s / speed,
             shutdown_s=self.shutdown_s / speed,
             script_retry_s=self.script_retry_s / speed,
-            script_tries=self.script_tries,
+            script_tries=round(self.script_tries * speed),
         )
 
 
@@ -97,6 +98,7 @@ class SimulatedMachine:
         self._running: asyncio.Task[None] | None = None
         self._switching = asyncio.Lock()
         self._open_disks: dict[str, SimulatedDisk] = {}
+        self._diary = Diary(folder)
 
     # -- ports.Machine
 
@@ -134,6 +136,7 @@ class SimulatedMachine:
         """The cord is pulled: off at once, unflushed writes are lost. The BMC stays up on standby power."""
         async with self._switching:
             await self._end_running()
+        self._diary.note("cut")
         self._set_power(PowerState.OFF, "off: power cut")
 
     def cut_power_after(self, written_bytes: int) -> None:
@@ -168,12 +171,14 @@ class SimulatedMachine:
         self._on_change()
 
     async def _stop(self, after_s: float) -> None:
+        self._diary.note("stop")
         self._set_power(PowerState.TURNING_OFF, "shutting down")
         await asyncio.sleep(after_s)
         self._set_power(PowerState.OFF, "off")
 
     async def _start(self, *, from_off: bool) -> None:
         self.standing.last_reset_at = time.time()
+        self._diary.note("start")
         if from_off:
             self._set_power(PowerState.TURNING_ON, "powering on")
             await asyncio.sleep(self._timing.power_s)
@@ -280,12 +285,13 @@ class SimulatedMachine:
             raise KeyError(serial)
         if serial not in self._open_disks:
             path = self.disk_path(serial)
-            note = partial(self._note_write, loop)
+            note = partial(self._note_write, loop, serial)
             self._open_disks[serial] = SimulatedDisk(path, drive.size_bytes, write_bytes_per_s=self._write_rate, on_write=note)
         return self._open_disks[serial]
 
-    def _note_write(self, loop: asyncio.AbstractEventLoop, length: int) -> None:
+    def _note_write(self, loop: asyncio.AbstractEventLoop, serial: str, offset: int, length: int) -> None:
         """Called from the threads that write."""
+        self._diary.note("write", disk=serial, offset=offset, length=length)
         if self._cut_after_bytes is None:
             return
         self._cut_after_bytes -= length

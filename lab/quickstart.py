@@ -18,7 +18,7 @@ STATE = SITE / ".lab"
 PACKAGES = Path(__file__).with_name("packages.txt")
 METALWRIGHT = (sys.executable, "-m", "metalwright.cli.main")
 LAB = (sys.executable, "-m", "lab")
-READY_WITHIN_S = 60.0
+READY_WITHIN_S = 180.0
 JOURNEY_WITHIN_S = 1800
 PATIENCE = 3
 """Emulated machines are slower than servers at everything but power-on."""
@@ -83,7 +83,7 @@ def make_room() -> None:
 def journey(nodes: int, *, keep: bool) -> int:
     """Every step shown as a command that one can type."""
     before = [
-        (*METALWRIGHT, "init", str(SITE), "--kind", "lab", "--nodes", str(nodes)),
+        (*METALWRIGHT, "init", str(SITE), "--kind", "lab", "--nodes", str(nodes), "--name", "atlas"),
         (*LAB, "prepare", str(SITE)),
         (*METALWRIGHT, "check", str(SITE)),
     ]

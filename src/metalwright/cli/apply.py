@@ -31,6 +31,8 @@ async def _apply(args: argparse.Namespace) -> int:
 
     options = ApplyOptions(until=Gate(args.until), patience=args.patience, watch=args.watch, timeout_s=args.timeout)
     async with applying(args.site, options) as run_:
+        if run_.is_viewer:
+            print("another apply works on this site; this one only shows it", file=sys.stderr)
         await show(run_, quiet=args.json)
         board = await run_.control.board()
     if args.json:

@@ -11,8 +11,10 @@ from metalwright.codec.site_folder import read_site
 from metalwright.model.errors import InputError
 from metalwright.model.judgement import Gate
 from metalwright.model.work import Wait
+from metalwright.ports import Store
+from metalwright.service.clock import SystemClock
 from metalwright.service.control import Board, StoreControl
-from metalwright.service.wiring import Decorate, OpenSite, open_site, serve_endpoints
+from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site, serve_endpoints
 
 POLL_S = 0.3
 
@@ -30,9 +32,11 @@ class ApplyOptions:
 class Applying:
     """A run under way."""
 
-    def __init__(self, site: OpenSite, options: ApplyOptions, worker: asyncio.Task[None] | None) -> None:
-        self._site, self._options, self._worker = site, options, worker
-        self.control = _PatientControl(site.store, site.clock)
+    def __init__(self, store: Store, options: ApplyOptions, worker: asyncio.Task[None] | None) -> None:
+        self._options, self._worker = options, worker
+        self.control = _PatientControl(store, SystemClock())
+        self.is_viewer = worker is None
+        """Another process does the work; this one only shows it."""
         self.began_at = time.monotonic()
         self.timed_out = False
 
@@ -79,15 +83,20 @@ def _is_over(board: Board, until: Gate) -> bool:
 
 @asynccontextmanager
 async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = lambda parts: parts) -> AsyncIterator[Applying]:
-    """Start it; on exit everything is stopped and every statement sequenced."""
+    """Start it; on exit everything is stopped and every statement sequenced. Beside a running `apply` it only looks on."""
     stored = read_site(folder)
+    if is_taken(folder):
+        async with open_reader(folder) as store:
+            if store is not None:
+                yield Applying(store, options, None)
+                return
     async with AsyncExitStack() as stack:
         opening = open_site(folder, stored, until=options.until, patience=options.patience, decorate=decorate)
         site = await stack.enter_async_context(opening)
         await site.store.adopt_spec(stored, site.clock.now())
         await stack.enter_async_context(serve_endpoints(site))
         worker = asyncio.create_task(site.worker.run(), name="worker")
-        run = Applying(site, options, worker)
+        run = Applying(site.store, options, worker)
         try:
             yield run
         finally:

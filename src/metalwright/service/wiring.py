@@ -110,6 +110,17 @@ async def open_site(
         )
 
 
+def is_taken(folder: Path) -> bool:
+    """Another process works on this embedded site now."""
+    if os.environ.get("METALWRIGHT_DATABASE") or not (folder / STATE).is_dir():
+        return False
+    try:
+        with SiteLock(folder / STATE):
+            return False
+    except InputError:
+        return True
+
+
 def _worker_id(state: StateFolder) -> WorkerId:
     """An embedded site has one worker at a time by its lock: under one name it takes its own leases up again at once."""
     return WorkerId("embedded") if state.is_embedded else WorkerId(f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}")

@@ -12,9 +12,14 @@ COLOURS = {"green": "green", "red": "bold red", "undetermined": "yellow", "waive
 WORDS = {"green": "green", "red": "RED", "undetermined": "undetermined", "waived": "waived"}
 
 
+PIPE_COLUMNS = 240
+"""A file or another program has no width: a table is not squeezed for it."""
+
+
 def console() -> Console:
     """Standard output; plain text when it is not a terminal, and never wrapped in the middle of a word of a log."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=not sys.stdout.isatty())
+    terminal = sys.stdout.isatty()
+    return Console(file=sys.stdout, highlight=False, soft_wrap=not terminal, width=None if terminal else PIPE_COLUMNS)
 
 
 def print_json(value: Any) -> None:
@@ -25,8 +30,10 @@ def print_json(value: Any) -> None:
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A borderless table in the style of the board."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in columns:
-        made.add_column(column, no_wrap=column != "waits for", overflow="fold")
+    for number, column in enumerate(columns):
+        is_last = number == len(columns) - 1  # the words: they alone may be broken into lines
+        width = max([len(column), *(len(row[number]) for row in rows)])
+        made.add_column(column, no_wrap=not is_last, min_width=None if is_last else width, overflow="fold")
     for row in rows:
         made.add_row(*(f"[{COLOURS[cell.lower()]}]{cell}[/]" if cell.lower() in COLOURS else _safe(cell) for cell in row))
     return made

@@ -19,14 +19,23 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_status(args))
 
 
+async def story(site: Path, node: str, *, as_json: bool) -> int:
+    """One node in detail."""
+    from metalwright.cli.board import node_story
+    from metalwright.service.wiring import open_view
+
+    async with open_view(site) as view:
+        return await node_story(view, node, as_json=as_json)
+
+
 async def _status(args: argparse.Namespace) -> int:
-    from metalwright.cli.board import board_code, board_json, node_story, print_board
+    from metalwright.cli.board import board_code, board_json, print_board
     from metalwright.cli.output import print_json
     from metalwright.service.wiring import open_view
 
+    if args.node:
+        return await story(args.site, args.node, as_json=args.json)
     async with open_view(args.site) as view:
-        if args.node:
-            return await node_story(view, args.node, as_json=args.json)
         board: Any = await view.board()
         if args.json:
             print_json(board_json(board))

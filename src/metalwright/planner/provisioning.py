@@ -29,7 +29,7 @@ MAX_ROUNDS = 3
 def propose(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Proposal | Hold:
     """The next piece of work towards `os`, or why there is none."""
     if case.site_plan is None or case.site_verdict is None or not case.site_verdict.is_open:
-        return _hold(Gate.PLAN, Wait.SITE, "the plan gate is not open: metalwright gate show plan")
+        return _hold(Gate.PLAN, Wait.SITE, "the plan gate is not open: metalwright check SITE")
     for gate in GATES:
         verdict = verdicts.get(gate)
         if verdict is None or not verdict.is_open:

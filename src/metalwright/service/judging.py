@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from metalwright.gates.judge import judge_node
+from metalwright.model.case import NodeCase
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName, Subject, node_of, node_subject
 from metalwright.model.judgement import Gate, GateVerdict
@@ -25,6 +26,17 @@ async def judge_now(folder: Path, gate: Gate, node: str | None) -> tuple[GateVer
             return ()
         rows = await store.load(_wanted(tuple(context.nodes), node))
         return tuple(judge_node(node_case(context, row, now, 0), gate) for row in rows if node_of(row.subject) in context.nodes)
+
+
+async def case_of(folder: Path, node: str) -> NodeCase:
+    """What is known of one node now; InputError for a node that is not there or was never looked at."""
+    stored, site_verdict = check_site(folder)
+    context = site_context(folder, stored, site_verdict, Gate.OS)
+    async with open_reader(folder) as store:
+        rows = await store.load(_wanted(tuple(context.nodes), node)) if store else ()
+    if not rows:
+        raise InputError(f"nothing is known of {node} yet", hint=f"metalwright apply {folder}")
+    return node_case(context, rows[0], SystemClock().now(), 0)
 
 
 async def recorded(folder: Path, gate: Gate, node: str | None) -> tuple[GateVerdict, ...]:

@@ -17,7 +17,7 @@ DO = "write the image again: metalwright apply; if it differs again, the disk or
 def judge_image(case: NodeCase) -> tuple[Answer, ...]:
     """Two witnesses, one digest, no frame that differs."""
     if case.image is None:
-        return undetermined(f"the ordered image is not known: {case.image_problem or 'none is ordered'}", "metalwright image build")
+        return undetermined(f"the ordered image is not known: {case.image_problem or 'none is ordered'}", "metalwright image build SITE")
     written = required(case, Kind.DISK_IMAGE, Witness.RAM_DISK, DiskImageSeen)
     measured = required(case, Kind.SYSTEM_IMAGE, Witness.RUNNING_SYSTEM, SystemImageSeen)
     wanted = case.image.digest

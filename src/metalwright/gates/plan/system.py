@@ -14,7 +14,7 @@ def judge(case: SiteCase) -> tuple[Answer, ...]:
     image, expected = case.images.get(system.image), f"image {system.image} built and whole"
     if image is None:
         why = case.image_problems.get(system.image, "it is not built")
-        return failed(expected, why, f"metalwright image build {system.image}")
+        return failed(expected, why, "metalwright image build SITE")
     return passed(expected, f"{system.image} {image.digest}")
 
 

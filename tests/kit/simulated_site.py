@@ -43,7 +43,7 @@ def wait_until(what: str, is_so: Callable[[], bool], within_s: float = 60.0) -> 
     until = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < until, f"not within {within_s:.0f} s: {what}"
-        _A_MOMENT.wait(0.02)
+        _A_MOMENT.wait(0.05)
 
 
 @dataclass(kw_only=True)
@@ -153,13 +153,13 @@ class Simulator:
 
 
 @contextlib.contextmanager
-def simulated_site(folder: Path, *, nodes: int = 2, racks: int = 1, image_mib: int = 64) -> Iterator[SimulatedSite]:
+def simulated_site(folder: Path, *, nodes: int = 2, racks: int = 1, image_mib: int = 64, frame_mib: int = 4) -> Iterator[SimulatedSite]:
     """A fresh, valid site folder with its image built; its simulator is not started, and is stopped at the end. `racks` are shards."""
     with _own_block() as block:
         write_scaffold(folder, "simulated", nodes=nodes, name="chaos")
         _edit(folder / "nodes.csv", lambda text: _placed(text.replace("127.0.10.", f"{block}."), racks))
         _edit(folder / "site.yaml", lambda text: _racks(text.replace("//127.0.0.1:", f"//{block}.254:"), racks))
-        _edit(folder / "images" / "trainer.yaml", lambda text: re.sub("size_mib: .*", f"size_mib: {image_mib}", text))
+        _edit(folder / "images" / "trainer.yaml", lambda text: _image(text, image_mib, frame_mib))
         build_images(folder, None, lambda _: None)
         site = SimulatedSite(folder=folder, block=block)
         try:
@@ -170,6 +170,10 @@ def simulated_site(folder: Path, *, nodes: int = 2, racks: int = 1, image_mib: i
 
 def _edit(file: Path, change: Callable[[str], str]) -> None:
     file.write_text(change(file.read_text()))
+
+
+def _image(recipe: str, image_mib: int, frame_mib: int) -> str:
+    return re.sub("frame_mib: .*", f"frame_mib: {frame_mib}", re.sub("size_mib: .*", f"size_mib: {image_mib}", recipe))
 
 
 def _placed(nodes_csv: str, racks: int) -> str:

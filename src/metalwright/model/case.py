@@ -60,6 +60,8 @@ class NodeCase:
     """When a person last said "try again": lifts a hold on failed work that is older."""
     epoch: int = 0
     """The deciding worker's lease epoch: written into what it orders."""
+    listening_since: Instant = 0.0
+    """Since when this process hears agents: silence and deadlines count from then, for nobody could have told us before."""
     patience: float = 1.0
     """Multiplies every deadline and polling period: above 1 for emulated machines, below 1 for simulated ones."""
     waiting: WaitingFor | None = None

@@ -41,10 +41,20 @@ def propose(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Proposal | 
 
 def ram_agent_is_alive(case: NodeCase) -> bool:
     """The RAM disk's agent spoke a moment ago, and nothing has booted since."""
+    ram = _latest_in_ram(case)
+    return ram is not None and case.now - ram.last_contact_at <= AGENT_SILENT_S * case.patience
+
+
+def ram_agent_may_speak(case: NodeCase) -> bool:
+    """We began to listen a moment ago, so its silence says nothing yet: a run resumed after an hour must not reset a machine that is
+    in the middle of its write."""
+    return _latest_in_ram(case) is not None and case.now - case.listening_since <= AGENT_SILENT_S * case.patience
+
+
+def _latest_in_ram(case: NodeCase) -> BootSeen | None:
+    """The RAM disk's check-in, if no installed system has checked in since."""
     ram, installed = _boot(case, Witness.RAM_DISK), _boot(case, Witness.RUNNING_SYSTEM)
-    if ram is None or case.now - ram.last_contact_at > AGENT_SILENT_S:
-        return False
-    return installed is None or installed.claimed_at < ram.claimed_at
+    return ram if ram is not None and (installed is None or installed.claimed_at < ram.claimed_at) else None
 
 
 def _towards(case: NodeCase, gate: Gate, verdict: GateVerdict | None) -> Proposal | Hold:
@@ -82,6 +92,8 @@ def _install(case: NodeCase, *, is_red: bool) -> Proposal | Hold:
             steps=(_boot_installed(case, disk),),
             reason="the image is on the disk already",
         )
+    if not ram_agent_is_alive(case) and ram_agent_may_speak(case):
+        return _hold(Gate.OS, Wait.OBSERVATION, "whether the agent in RAM still speaks")
     ram: tuple[Step, ...] = () if ram_agent_is_alive(case) else (_ram(case),)
     steps = (*ram, _write(case, system, disk), _boot_installed(case, disk))
     return Proposal(precedence=Precedence.PROVISIONING, goal=Gate.OS, steps=steps, reason=f"image {system.image} is to run")

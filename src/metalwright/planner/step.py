@@ -103,7 +103,7 @@ def _follow(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) 
         return Decision(verdicts=verdicts, due_at=case.now, run=done, order_done=last, again=True)
     if isinstance(proof, Contradicted):
         return _fail(case, verdicts, run, proof.seen, proof.needs_person)
-    if case.now - run.began_at > DEADLINE_S[step.kind] * case.patience:
+    if case.now - max(run.began_at, case.listening_since) > DEADLINE_S[step.kind] * case.patience:
         limit = DEADLINE_S[step.kind] * case.patience
         return _fail(case, verdicts, run, f"not proven within {limit:.0f} s: {run.detail or proof.awaiting}", False)
     if run.state is StepState.INTENDED:
@@ -123,7 +123,7 @@ def _act(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) -> 
 
 
 def _await_write(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun, proof: NotYet) -> Decision:
-    if not provisioning.ram_agent_is_alive(case):
+    if not provisioning.ram_agent_is_alive(case) and not provisioning.ram_agent_may_speak(case):
         return _fail(case, verdicts, run, "the RAM disk's agent fell silent in the middle of the write", False)
     reason = _reason(case, _step(case, run.index), proof.awaiting)
     return Decision(verdicts=verdicts, due_at=case.now + POLL_S * case.patience, reason=reason)

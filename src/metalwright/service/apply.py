@@ -3,17 +3,20 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from metalwright.codec.site_folder import read_site
 from metalwright.model.errors import InputError
+from metalwright.model.ids import Subject
 from metalwright.model.judgement import Gate
 from metalwright.model.work import Wait
 from metalwright.ports import Store
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import Board, StoreControl
+from metalwright.service.leases import LEASE_S, RENEW_S
 from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site, serve_endpoints
 
 POLL_S = 0.3
@@ -32,8 +35,10 @@ class ApplyOptions:
 class Applying:
     """A run under way."""
 
-    def __init__(self, store: Store, options: ApplyOptions, worker: asyncio.Task[None] | None) -> None:
-        self._options, self._worker = options, worker
+    def __init__(
+        self, store: Store, options: ApplyOptions, worker: asyncio.Task[None] | None, turned: AbstractSet[Subject] = frozenset()
+    ) -> None:
+        self._options, self._worker, self._turned = options, worker, turned
         self.control = _PatientControl(store, SystemClock())
         self.is_viewer = worker is None
         """Another process does the work; this one only shows it."""
@@ -50,11 +55,17 @@ class Applying:
                 self.timed_out = True
                 return True
             board = await self.control.board_or_none()
-            if board is not None and not self._options.watch and _is_over(board, self._options.until):
+            if board is not None and not self._options.watch and self._is_news(board) and _is_over(board, self._options.until):
                 return True
             if time.monotonic() >= until:
                 return False
             await asyncio.sleep(min(POLL_S, max(0.0, until - time.monotonic())))
+
+    def _is_news(self, board: Board) -> bool:
+        """Not the words of a former run: this worker took every node's turn, or others have had the time to."""
+        if self._worker is None or time.monotonic() - self.began_at > LEASE_S + RENEW_S:
+            return True
+        return all(row.subject in self._turned for row in board.rows)
 
 
 class _PatientControl(StoreControl):
@@ -96,7 +107,7 @@ async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = 
         await site.store.adopt_spec(stored, site.clock.now())
         await stack.enter_async_context(serve_endpoints(site))
         worker = asyncio.create_task(site.worker.run(), name="worker")
-        run = Applying(site.store, options, worker)
+        run = Applying(site.store, options, worker, site.worker.turned)
         try:
             yield run
         finally:

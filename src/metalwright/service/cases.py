@@ -26,6 +26,7 @@ class SiteContext:
     image_problem: str = ""
     waivers: tuple[Waiver, ...] = ()
     retries: Mapping[Subject, Instant] = field(default_factory=dict)
+    listening_since: Instant = 0.0
     patience: float = 1.0
 
     @cached_property
@@ -82,6 +83,7 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
         paused=rows.paused,
         retry_asked_at=context.retries.get(node_subject(name), 0.0),
         epoch=epoch,
+        listening_since=context.listening_since,
         patience=context.patience,
         waiting=rows.waiting,
     )

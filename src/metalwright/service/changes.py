@@ -69,7 +69,8 @@ def _waiting(case: NodeCase, reason: Reason | None, *, made_progress: bool) -> W
     if reason is None:
         return None
     since = case.now if case.waiting is None or made_progress else case.waiting.since
-    return WaitingFor(wait=reason.wait, text=reason.text, since=since, overdue=case.now - since > EXPECTED_S[reason.wait] * case.patience)
+    waited_s = case.now - max(since, case.listening_since)
+    return WaitingFor(wait=reason.wait, text=reason.text, since=since, overdue=waited_s > EXPECTED_S[reason.wait] * case.patience)
 
 
 # -- verdicts and statements ---------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ class SiteTurn:
         self._store, self._images, self._clock = store, images, clock
         self._sequencer = Sequencer(store, signer) if signer is not None else None
         self._until, self._patience = until, patience
+        self._listening_since = clock.now()
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
         self._site_digest: Digest | None = None
@@ -57,7 +58,14 @@ class SiteTurn:
         image = case.images.get(system.image) if system else None
         problem = case.image_problems.get(system.image, "") if system else "the spec orders none"
         fresh = SiteContext(
-            stored=self._spec, plan=plan, verdict=verdict, image=image, image_problem=problem, retries=retries, patience=self._patience
+            stored=self._spec,
+            plan=plan,
+            verdict=verdict,
+            image=image,
+            image_problem=problem,
+            retries=retries,
+            listening_since=self._listening_since,
+            patience=self._patience,
         )
         if self.context is None or _differs(self.context, fresh):
             self.context = fresh

@@ -35,6 +35,8 @@ class Worker:
         self._results: list[Result] = []
         self._wake = asyncio.Event()
         self._shard_of: dict[Subject, str] = {}
+        self.turned: set[Subject] = set()
+        """Whose turn was taken here at least once: what the store says of them is no longer what a former run left."""
 
     async def run(self) -> None:
         """All loops, joined; releases the leases at the end."""
@@ -95,6 +97,7 @@ class Worker:
             for shard, subjects in batches.items():
                 taken += len(subjects)
                 await take_turns(self._desk, context, held[shard], subjects)
+                self.turned.update(subjects)
         if not taken and not self._results:
             await self._sleep()
 

@@ -92,6 +92,11 @@ def _install(case: NodeCase, *, is_red: bool) -> Proposal | Hold:
             steps=(_boot_installed(case, disk),),
             reason="the image is on the disk already",
         )
+    return _write_and_boot(case, system, disk)
+
+
+def _write_and_boot(case: NodeCase, system: SystemSpec, disk: Drive) -> Proposal | Hold:
+    """From the RAM disk that runs, or by way of another."""
     if not ram_agent_is_alive(case) and ram_agent_may_speak(case):
         return _hold(Gate.OS, Wait.OBSERVATION, "whether the agent in RAM still speaks")
     ram: tuple[Step, ...] = () if ram_agent_is_alive(case) else (_ram(case),)

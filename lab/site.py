@@ -15,7 +15,6 @@ from lab.parts import parts_of_machine
 from lab.processes import ProcessBook
 from lab.qemu import QemuMachine, QemuShape
 from metalwright.codec.secrets import resolve
-from metalwright.drivers.netboot.ramdisk import build_ramdisk
 from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName
 from metalwright.model.spec import BootPath, StoredSpec
@@ -38,10 +37,8 @@ class Lab:
 
 def prepare(site: Path, say: Callable[[str], None]) -> None:
     """RAM disk and images of the site, built or taken from the cache."""
-    disk = build_ramdisk()
-    say(f"RAM disk {disk.digest[:19]}, {disk.initrd.stat().st_size >> 20} MiB")
     for result in build_images(site, None, say):
-        say(f"image {result.name} {result.state} {result.digest[:19]}")
+        say(f"{result.name} {result.state} {result.digest[:19]}")
 
 
 def namespace_of(state: Path) -> str:

@@ -15,6 +15,7 @@ def run(args: argparse.Namespace) -> int:
     """0 nothing to mend, 1 a prerequisite fails, 2 one could not be judged, 3 the spec is broken."""
     from metalwright.cli.output import print_json
     from metalwright.cli.verdicts import exit_code, say_verdict, verdict_json
+    from metalwright.drivers.netboot.dnsmasq_config import render_for_existing_dhcp
     from metalwright.service.site_check import check_site
 
     stored, verdict = check_site(args.site)
@@ -23,4 +24,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{stored.spec.site.name}: {len(stored.spec.nodes)} nodes in {len(stored.spec.racks)} racks, spec {stored.digest[7:19]}")
         say_verdict(verdict)
+        if stored.spec.netboot.dhcp == "external":
+            print("\nyour DHCP server must know:\n" + render_for_existing_dhcp(stored.spec.netboot.boot_url, "THE-TFTP-SERVER"))
     return exit_code([verdict.colour])

@@ -8,9 +8,10 @@ from metalwright.codec.site_folder import read_site
 from metalwright.drivers.images.mmdebstrap import build_debian
 from metalwright.drivers.images.store import FolderImageStore
 from metalwright.drivers.images.synthetic import build_synthetic
+from metalwright.drivers.netboot.ramdisk import KernelFlavour, RamDisk, build_ramdisk
 from metalwright.model.errors import InputError
 from metalwright.model.image import BuiltImage
-from metalwright.model.spec import ImageRecipe
+from metalwright.model.spec import ImageRecipe, StoredSpec
 
 Say = Callable[[str], None]
 
@@ -32,7 +33,19 @@ def build_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
     recipes = [recipe for recipe in stored.spec.images if only in (None, name_of(recipe))]
     if only is not None and not recipes:
         raise InputError(f"no recipe declares {only}", hint="see images/ in the site folder")
-    return [_build(store, recipe, say) for recipe in recipes]
+    made = [_build(store, recipe, say) for recipe in recipes]
+    return made if only is not None or stored.spec.netboot.dhcp == "none" else [_ram_disk(stored, say), *made]
+
+
+def ram_disk_of(stored: StoredSpec) -> RamDisk:
+    """The site's RAM disk, from the cache or built: the generic kernel for real hardware, the small one for virtual machines."""
+    return build_ramdisk(kernel=KernelFlavour.CLOUD if stored.spec.site.simulated else KernelFlavour.GENERIC)
+
+
+def _ram_disk(stored: StoredSpec, say: Say) -> ImageResult:
+    say("RAM disk …")
+    disk = ram_disk_of(stored)
+    return ImageResult(name="RAM disk", state="present", digest=disk.digest, detail=f"{disk.initrd.stat().st_size >> 20} MiB")
 
 
 def list_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:

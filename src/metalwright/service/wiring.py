@@ -15,7 +15,6 @@ from metalwright.drivers.images.store import FolderImageStore
 from metalwright.drivers.ipmi.driver import IpmiFactory
 from metalwright.drivers.netboot.dhcp_plan import plan_dhcp
 from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
-from metalwright.drivers.netboot.ramdisk import build_ramdisk
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.signing.file_signer import open_log
 from metalwright.endpoints.agent_app import AgentApp
@@ -34,6 +33,7 @@ from metalwright.ports import BmcFactory, LogSigner, Store
 from metalwright.service.bmc_memory import BmcMemory
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import StoreControl
+from metalwright.service.image_work import ram_disk_of
 from metalwright.service.site import SiteTurn
 from metalwright.service.state_folder import STATE, StateFolder, open_state
 from metalwright.service.worker import Worker
@@ -163,7 +163,7 @@ async def serve_endpoints(site: OpenSite) -> AsyncIterator[None]:
         addresses=BootAddresses(boot_url=netboot.boot_url, agent_url=netboot.agent_url, pin=site.state.pin),
         boot_key=site.state.boot_key,
         node_of_mac=macs.get,
-        files=await asyncio.to_thread(_boot_files, spec.netboot.dhcp),
+        files=await asyncio.to_thread(_boot_files, site.stored),
     )
     agents = AgentApp(store=site.store, reports=reports, orders=orders, clock=site.clock)
     async with AsyncExitStack() as stack:
@@ -181,11 +181,11 @@ async def serve_endpoints(site: OpenSite) -> AsyncIterator[None]:
             await asyncio.gather(follower, return_exceptions=True)
 
 
-def _boot_files(dhcp: str) -> Mapping[str, Path]:
+def _boot_files(stored: StoredSpec) -> Mapping[str, Path]:
     """RAM disk and loaders for machines that boot for real; a simulated site fetches neither."""
-    if dhcp == "none":
+    if stored.spec.netboot.dhcp == "none":
         return {}
-    ramdisk = build_ramdisk()
+    ramdisk = ram_disk_of(stored)
     loaders = {path: file for path, file in IPXE_LOADERS.items() if file.exists()}
     return {"/ramdisk/vmlinuz": ramdisk.vmlinuz, "/ramdisk/initrd": ramdisk.initrd, **loaders}
 

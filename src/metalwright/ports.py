@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from metalwright.evidence.sequence import Signer
+from metalwright.evidence.sequence import Batch, Signer
 from metalwright.model.agent_messages import BootArguments, RawInventory
 from metalwright.model.bmc_actions import BmcSetting
 from metalwright.model.boot import BootGrant
@@ -347,20 +347,13 @@ class Store(SpecStore, TurnStore, LeaseStore, PermitStore, EndpointStore, Eviden
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastSigned:
-    """The newest tree a log key signed: its size and root (hex), and the statements (keys, in order) that led there from `base`."""
-
-    size: int
-    root: str
-    base: int
-    keys: tuple[str, ...]
-
-
 class LogSigner(Signer, Protocol):
     """Holds the log key, and outside the database the memory of what it last signed."""
 
-    def last_signed(self) -> LastSigned: ...
-    def remember(self, signed: LastSigned) -> None:
-        """Durable before it returns; called before the database commits."""
+    def last_signed(self) -> Batch:
+        """The newest batch this key signed, whole, so that it can be put into the database again."""
+        ...
+
+    def remember(self, batch: Batch) -> bool:
+        """Durable before it returns True; called before the database commits. False when another batch was signed meanwhile."""
         ...

@@ -16,7 +16,7 @@ def assert_evidence_is_whole(site: SimulatedSite) -> None:
     says again what the one before it said."""
     report = site.verified()
     assert report.faults == () and report.unaccounted == ()
-    assert {node.name: dict(node.gates) for node in report.nodes} == {name: dict.fromkeys(GATES, "green") for name in site.nodes}
+    assert {name: dict(state.gates) for name, state in report.nodes.items()} == {name: dict.fromkeys(GATES, "green") for name in site.nodes}
     records = site.records()
     assert [record.index for record in records] == list(range(len(records)))
     assert_orders_once(site, records)

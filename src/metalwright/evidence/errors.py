@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):
-    """Evidence that does not verify. `where` names the record or the part (`record 17 (gate node:a1)`, `checkpoint`, `bundle line 3`)."""
+    """Evidence that does not verify. `where` names the part (`record 17`, `checkpoint`, `line 3`), `why` says what is wrong with it."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}")

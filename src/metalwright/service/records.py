@@ -1,35 +1,22 @@
 """The log, for people: its records, and the bundle."""
 
-import base64
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from metalwright.codec.spec_codec import spec_to_bytes
-from metalwright.drivers.signing.file_signer import TRUST, open_log, write_whole
-from metalwright.evidence.bundle import write_bundle
+from metalwright.drivers.signing.file_signer import TRUST, open_log
+from metalwright.drivers.signing.whole_file import whole_file, write_whole
+from metalwright.evidence.bundle import BundleWriter
+from metalwright.evidence.merkle import Tree, leaf_hash
+from metalwright.evidence.records import Record, open_record, proof_text
 from metalwright.model.errors import InputError
-from metalwright.model.evidence import LogEntry
-from metalwright.model.ids import Instant, Subject
 from metalwright.service.clock import SystemClock
 from metalwright.service.state_folder import STATE
 from metalwright.service.wiring import open_reader
 
+PAGE = 1000
+LIST = "metalwright evidence list SITE"
 NEVER = "metalwright apply SITE makes the first records"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One log entry, opened."""
-
-    index: int
-    kind: str
-    about: Subject
-    says: str
-    logged_at: Instant
-    statement: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +29,21 @@ class Exported:
 async def read_records(folder: Path) -> list[Record]:
     """Every record; none for a site that was never applied."""
     async with open_reader(folder) as store:
-        return [_record(entry) for entry in await store.entries(0, await store.size())] if store else []
+        return [open_record(entry) for entry in await store.entries(0, await store.size())] if store else []
+
+
+async def prove(folder: Path, index: int) -> str:
+    """One record and its inclusion in the newest checkpoint, as a C2SP proof that needs nothing else. InputError without that record."""
+    async with open_reader(folder) as store:
+        checkpoint = await store.checkpoint() if store else None
+        if store is None or checkpoint is None or not 0 <= index < checkpoint.size:
+            raise InputError(f"the log has {checkpoint.size if checkpoint else 0} records, counted from 0", hint=LIST)
+        tree = Tree()
+        for start in range(0, checkpoint.size, PAGE):
+            for entry in await store.entries(start, min(start + PAGE, checkpoint.size)):
+                tree.append(leaf_hash(entry.envelope))
+        (proven,) = await store.entries(index, index + 1)
+    return proof_text(proven, tree, checkpoint)
 
 
 async def export(folder: Path, out: Path, trust_out: Path | None) -> Exported:
@@ -52,27 +53,18 @@ async def export(folder: Path, out: Path, trust_out: Path | None) -> Exported:
         checkpoint = await store.checkpoint() if store else None
         if store is None or stored is None or checkpoint is None:
             raise InputError(f"{folder} has no records yet", hint=NEVER)
-        entries = await store.entries(0, checkpoint.size)
-    state = folder / STATE
-    signer = open_log(state, stored.spec.site.name, simulated=stored.spec.site.simulated)
-    spec = spec_to_bytes(stored)
-    data = write_bundle(spec=spec, entries=entries, checkpoint=checkpoint, signer=signer, now=SystemClock().now())
-    try:
-        write_whole(out, data, mode=0o644)
-        if trust_out is not None:
-            write_whole(trust_out, (state / TRUST).read_bytes(), mode=0o644)
-    except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror}", hint="name a folder that exists and is yours") from error
-    return Exported(records=len(entries), size=len(data), origin=signer.origin)
-
-
-def _record(entry: LogEntry) -> Record:
-    statement = json.loads(base64.b64decode(json.loads(entry.envelope)["payload"]))
-    predicate = statement["predicate"]
-    if entry.kind == "gate":
-        says = f"gate {predicate['gate']} {predicate['verdict']}"
-    elif entry.kind == "work":
-        says = f"work order {predicate['work_order']} done: {', '.join(step['step'] for step in predicate['steps'])}"
-    else:
-        says = ""
-    return Record(index=entry.index, kind=entry.kind, about=entry.about, says=says, logged_at=entry.logged_at, statement=statement)
+        state, now = folder / STATE, SystemClock().now()
+        signer = open_log(state, stored.spec.site.name, simulated=stored.spec.site.simulated, now=now)
+        writer = BundleWriter(spec=spec_to_bytes(stored), signer=signer, now=max(now, checkpoint.made_at))
+        try:
+            with whole_file(out, mode=0o644) as file:
+                size = file.write(writer.head())
+                for start in range(0, checkpoint.size, PAGE):
+                    for entry in await store.entries(start, min(start + PAGE, checkpoint.size)):
+                        size += file.write(writer.record(entry))
+                size += file.write(writer.end(checkpoint))
+            if trust_out is not None:
+                write_whole(trust_out, (state / TRUST).read_bytes(), mode=0o644)
+        except OSError as error:
+            raise InputError(f"{error.filename}: {error.strerror}", hint="name a folder that exists and is yours") from error
+    return Exported(records=checkpoint.size, size=size, origin=signer.origin)

@@ -83,7 +83,7 @@ async def open_site(
     async with AsyncExitStack() as stack:
         if state.is_embedded:
             stack.enter_context(SiteLock(state.path))
-        signer = open_log(state.path, stored.spec.site.name, simulated=stored.spec.site.simulated)
+        signer = open_log(state.path, stored.spec.site.name, simulated=stored.spec.site.simulated, now=clock.now())
         opened: Store = open_store(state.database_url)
         await opened.open()
         stack.push_async_callback(opened.close)

@@ -1,103 +1,143 @@
 """The log key in a file, with its memory of what it last signed. Implements `ports.LogSigner`.
 
-The memory lies beside the key, outside the database: a database restored from an old backup would fork history, and the signer refuses.
-It is written before the database commits. A crash in between leaves a memory that is ahead of the database; it names the statements of
-that batch, so the next round makes the very same batch again (Ed25519 and the envelopes are deterministic) and history goes on.
+Three files in the site's state folder, none in the database:
+
+    log.key       the raw Ed25519 key, 0600
+    log.memory    what it signed last (`evidence.memory`): a restored database cannot fork history, because the key refuses
+    trust.json    the public side (`evidence.trust`): origin, key, simulated or not; what a bundle is verified against
+
+The memory is written before the database commits and changed only under a lock on the folder, and only by a batch that goes on from
+exactly what it holds. So one key never signs two trees of one size, even when a frozen sequencer wakes up beside its successor.
 """
 
-import hashlib
-import json
+import fcntl
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from metalwright.evidence.trust import Trust, trust_bytes
+from metalwright.drivers.signing.whole_file import write_whole
+from metalwright.evidence.errors import Refused
+from metalwright.evidence.keys import PublicKey
+from metalwright.evidence.memory import empty_batch, memory_bytes, read_memory
+from metalwright.evidence.sequence import Batch
+from metalwright.evidence.statement import milliseconds
+from metalwright.evidence.trust import LogKey, Trust, read_trust, trust_file, trust_payload
 from metalwright.model.errors import InputError
-from metalwright.ports import LastSigned
+from metalwright.model.ids import Instant
 
-KEY, MEMORY, TRUST = "log.key", "log.last-signed.json", "trust.json"
+KEY, MEMORY, TRUST, LOCK = "log.key", "log.memory", "trust.json", "log.lock"
+_RESTORE = "put it back from a backup of the state folder; without it a fork of the log could not be told from the log"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileSigner:
     """One log's key. `folder` is the site's state folder."""
 
-    folder: Path
-    origin: str
-    simulated: bool
-    key: Ed25519PrivateKey
+    def __init__(self, folder: Path, trust: Trust, key: Ed25519PrivateKey) -> None:
+        self.folder, self.trust, self._key = folder, trust, key
+        self.public_key = key.public_key().public_bytes_raw()
+        self.key_id = PublicKey(self.public_key).key_id
+        self._read: tuple[object, Batch] | None = None
 
     @property
-    def public_key(self) -> bytes:
-        return self.key.public_key().public_bytes_raw()
+    def origin(self) -> str:
+        return self.trust.origin
 
     @property
-    def key_id(self) -> str:
-        return hashlib.sha256(self.public_key).hexdigest()
+    def simulated(self) -> bool:
+        return self.trust.simulated
 
     def sign(self, payload: bytes) -> bytes:
-        return self.key.sign(payload)
+        return self._key.sign(payload)
 
-    def last_signed(self) -> LastSigned:
-        """What was signed last; the empty log for a new key."""
+    def last_signed(self) -> Batch:
+        """The newest batch this key signed. InputError when the memory is gone or torn: then it must sign nothing."""
         file = self.folder / MEMORY
         try:
-            found = json.loads(file.read_text())
-            return LastSigned(size=found["size"], root=found["root"], base=found["base"], keys=tuple(found["keys"]))
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            hint = "restore it from a backup; without it a fork of the log could not be told from the log"
-            raise InputError(f"{file} cannot be read", hint=hint) from error
+            seen = file.stat()
+            version = (seen.st_ino, seen.st_mtime_ns, seen.st_size)
+            if self._read is None or self._read[0] != version:
+                self._read = (version, read_memory(file.read_bytes()))
+            return self._read[1]
+        except (OSError, ValueError, Refused) as error:
+            raise InputError(f"{file} cannot be read: {error}", hint=_RESTORE) from error
 
-    def remember(self, signed: LastSigned) -> None:
-        """On the disk before this returns."""
-        text = json.dumps({"size": signed.size, "root": signed.root, "base": signed.base, "keys": list(signed.keys)})
-        write_whole(self.folder / MEMORY, text.encode())
+    def remember(self, batch: Batch) -> bool:
+        """Durable before it returns True. False, and nothing written, when another batch was signed meanwhile."""
+        with _locked(self.folder):
+            last = self.last_signed()
+            if (batch.before.size, batch.before.root) != (last.after.size, last.after.root):
+                return False
+            write_whole(self.folder / MEMORY, memory_bytes(batch))
+            return True
 
-    def trust(self) -> Trust:
-        return Trust(origin=self.origin, key_id=self.key_id, public_key=self.public_key, simulated=self.simulated)
 
-
-def open_log(folder: Path, site: str, *, simulated: bool) -> FileSigner:
+def open_log(folder: Path, site: str, *, simulated: bool, now: Instant) -> FileSigner:
     """The log of a state folder, made on first use. InputError when the spec now says otherwise than the log's origin."""
-    origin_file = folder / "log.json"
-    if not origin_file.exists():
-        _create(folder, origin_file, site, simulated=simulated)
-    try:
-        found = json.loads(origin_file.read_text())
-        key = Ed25519PrivateKey.from_private_bytes((folder / KEY).read_bytes())
-        signer = FileSigner(folder=folder, origin=found["origin"], simulated=found["simulated"], key=key)
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        raise InputError(f"the log key in {folder} cannot be read", hint="restore the state folder from a backup") from error
+    with _locked(folder):
+        if not (folder / TRUST).exists():
+            create_log(folder, f"metalwright.log/{site}/{os.urandom(4).hex()}", simulated=simulated, now=now)
+        signer = _read_log(folder)
     if signer.simulated is not simulated:
         hint = "evidence of a simulated site is never real evidence: use another site folder"
         raise InputError("site.simulated was changed after the log was made", hint=hint)
     return signer
 
 
-def _create(folder: Path, origin_file: Path, site: str, *, simulated: bool) -> None:
-    """Key, empty memory and trust file first, the origin last: half of it is made again."""
+def create_log(folder: Path, origin: str, *, simulated: bool, now: Instant) -> FileSigner:
+    """Key and memory first, the trust file last: after a crash in between, it is all made again, because nothing was signed yet."""
+    if (folder / KEY).exists() and _has_signed(folder):
+        raise InputError(f"{folder / TRUST} is missing, and its log has records", hint=_RESTORE)
     key = Ed25519PrivateKey.generate()
+    public = PublicKey(key.public_key().public_bytes_raw())
+    trust = Trust(
+        version=1,
+        origin=origin,
+        simulated=simulated,
+        made_at_ms=milliseconds(now),
+        roots=(public,),
+        threshold=1,
+        log_keys=(LogKey(key=public, from_index=0),),
+    )
+    signer = FileSigner(folder, trust, key)
     write_whole(folder / KEY, key.private_bytes_raw())
-    origin = f"metalwright.log/{site}/{os.urandom(4).hex()}"
-    signer = FileSigner(folder=folder, origin=origin, simulated=simulated, key=key)
-    signer.remember(LastSigned(size=0, root="", base=0, keys=()))
-    write_whole(folder / TRUST, trust_bytes(signer.trust()), mode=0o644)
-    write_whole(origin_file, json.dumps({"origin": origin, "simulated": simulated, "key_id": signer.key_id}).encode())
+    write_whole(folder / MEMORY, memory_bytes(empty_batch(signer)))
+    write_whole(folder / TRUST, trust_file(trust, {public.key_id: key.sign(trust_payload(trust))}), mode=0o644)
+    return signer
 
 
-def write_whole(file: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file in one step, on the disk before this returns."""
-    scratch = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(scratch, file)
-    folder = os.open(file.parent, os.O_RDONLY)
+def _read_log(folder: Path) -> FileSigner:
     try:
-        os.fsync(folder)
+        if (folder / KEY).stat().st_mode & 0o077:
+            raise InputError(f"{folder / KEY} can be read by others", hint=f"chmod 600 {folder / KEY}, and ask who may have read it")
+        trust = read_trust((folder / TRUST).read_bytes(), now=0.0)  # an expired file stops verifiers, not records
+        key = Ed25519PrivateKey.from_private_bytes((folder / KEY).read_bytes())
+        signer = FileSigner(folder, trust, key)
+    except (OSError, ValueError, Refused) as error:
+        raise InputError(f"the log key in {folder} cannot be used: {error}", hint="put the state folder back from a backup") from error
+    if signer.public_key != trust.log_keys[-1].key.raw:
+        raise InputError(f"{folder / KEY} is not the key that {folder / TRUST} names", hint="put the state folder back from a backup")
+    return signer
+
+
+def _has_signed(folder: Path) -> bool:
+    """Whether the memory holds records, or cannot tell."""
+    try:
+        return read_memory((folder / MEMORY).read_bytes()).after.size > 0
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, Refused):
+        return True
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time between reading and writing the memory. The lock ends with its holder."""
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
-        os.close(folder)
+        os.close(descriptor)

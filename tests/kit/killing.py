@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metalwright.cli.board import board_code
+from metalwright.evidence.sequence import Batch
 from metalwright.model.ids import Subject
 from metalwright.model.spec import NodeSpec
-from metalwright.ports import Bmc, BmcAction, BmcFactory, LastSigned, LogSigner, NodeChange, SetBoot, Store
+from metalwright.ports import Bmc, BmcAction, BmcFactory, LogSigner, NodeChange, SetBoot, Store
 from metalwright.service.apply import ApplyOptions, applying
 from metalwright.service.wiring import Parts
 
@@ -164,12 +165,13 @@ class _Signer:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def remember(self, signed: LastSigned) -> None:
-        kinds = sorted({key.partition("/")[0] for key in signed.keys})
-        names = [f"signer {' '.join(kinds)} from {'nothing' if not signed.base else 'records'}"]
+    def remember(self, batch: Batch) -> bool:
+        kinds = sorted({entry.kind for entry in batch.entries})
+        names = [f"signer {' '.join(kinds)} from {'nothing' if not batch.before.size else 'records'}"]
         self._trap.at("before", names)
-        self._real.remember(signed)
+        is_remembered = self._real.remember(batch)
         self._trap.at("after", names)
+        return is_remembered
 
 
 class _Bmcs:

@@ -65,5 +65,5 @@ def test_each_fault_shows_on_its_node_and_clears(site: SimulatedSite) -> None:
     for node in NODES:
         assert site.metalwright("node", "retry", node, "--site", str(site.folder)).returncode == 0
     board = applied(site, timeout_s=110)
-    assert {node: line["gates"]["os"] for node, line in board.items()} == dict.fromkeys(NODES, "green")
+    assert not {node: line for node, line in board.items() if line["gates"]["os"] != "green"}
     assert site.verified().is_valid

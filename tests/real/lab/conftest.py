@@ -58,7 +58,7 @@ while True:
         break
     except OSError as not_yet:
         print("no network yet:", not_yet, flush=True)
-        time.sleep(1)
+        time.sleep(0.5)
 """
 NODE_DATA = Path(node_data.__file__).read_text()
 

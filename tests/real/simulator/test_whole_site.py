@@ -71,7 +71,7 @@ def wait_for(is_true: Callable[[], bool], what: Callable[[], str], seconds: floa
     end = time.monotonic() + seconds
     while not is_true():
         assert time.monotonic() < end, what()
-        time.sleep(2.0)
+        time.sleep(0.5)
 
 
 def board(site: Path) -> dict[str, Any]:

@@ -247,7 +247,8 @@ class LeaseStore(Protocol):
     """Racks are shards; a worker holds one by a lease row with an epoch. Times are the database's."""
 
     async def claim(self, worker: WorkerId, lease_s: float) -> Sequence[Fence]:
-        """Renew this worker's leases and take free or expired ones up to the fair share, in at most two statements."""
+        """Renew this worker's leases and take free or expired ones up to the fair share, in at most two statements. What is above
+        the share is not renewed and ends by itself: it is not in the answer, and this worker begins nothing there any more."""
         ...
 
     async def release(self, worker: WorkerId) -> None: ...
@@ -268,16 +269,21 @@ class EndpointStore(Protocol):
     async def grants_of(self, node: NodeName) -> Sequence[BootGrant]: ...
     async def claim_grant(self, token_hash: str, claimed: BootGrant, now: Instant) -> BootGrant | None:
         """Set the claim fields of the open grant with that hash, in one transaction. A second claim counts a conflict and
-        revokes; the row is returned as it is after. None: no such token."""
+        revokes; the same claim again (same `session_hash`) is a lost answer and changes nothing. The row is returned as it is
+        after: the claimer has a session when the row's `session_hash` is its own and the row is not revoked. None: no such token."""
         ...
 
-    async def session(self, session_hash: str) -> BootGrant | None: ...
+    async def session(self, session_hash: str) -> BootGrant | None:
+        """The claimed grant of that session; None when there is none or it was revoked."""
+        ...
+
     async def operation_for(self, node: NodeName) -> Operation | None:
-        """The node's open operation (ordered or running), if any."""
+        """The open operation (ordered or running) of the node's present order; else one that still runs for an older order, so that
+        its agent hears that it is no longer wanted."""
         ...
 
     async def progress(self, operation: Operation, boot_id: str) -> None:
-        """Overwrite the progress fields; refused (ignored) when the stored generation is newer."""
+        """Overwrite the progress fields; ignored when the stored generation is newer or the operation has ended already."""
         ...
 
 

@@ -45,13 +45,15 @@ async def test_a_permit_ends_with_its_order_or_when_it_is_given_back(url: str) -
 
 
 async def test_a_permit_that_ended_is_wanted_again(url: str) -> None:
-    """A node that waits since after its permit's end is back in the queue."""
+    """A node that still waits after its permit's end is back in the queue, and keeps its place in it."""
     async with site_at(url) as store:
         fence = await fence_of(store)
         await store.commit([change(A, order=order(1, A), waiting=waiting(Wait.PERMIT))], fence)
         await store.grant([permit(A, 1, until=NOW + 10.0)])
         assert await store.wanted() == []
-        await store.commit([change(A, waiting=waiting(Wait.PERMIT, since=NOW + 11.0))], fence)
+        await store.commit([change(A, waiting=waiting(Wait.PERMIT), next_due_at=NOW + 9.0)], fence)
+        assert await store.wanted() == []
+        await store.commit([change(A, waiting=waiting(Wait.PERMIT), next_due_at=NOW + 12.0)], fence)
         assert await store.wanted() == [(A, 1)]
 
 

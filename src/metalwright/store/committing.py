@@ -12,6 +12,7 @@ from sqlalchemy.sql.base import Executable
 
 from metalwright.model.errors import FencedError, InvariantError
 from metalwright.model.ids import OperationId, Subject
+from metalwright.model.work import Wait
 from metalwright.ports import Fence, NodeChange
 from metalwright.store import rows
 from metalwright.store.fencing import check_fence
@@ -35,6 +36,8 @@ TURNED = ACTED.values(
     wait=bindparam("b_wait"), wait_text=bindparam("b_wait_text"), wait_since=bindparam("b_wait_since"), is_overdue=bindparam("b_is_overdue")
 )
 RELEASE = delete(permits).where(permits.c.subject == bindparam("b_subject"))
+DROP_ENDED_PERMIT = delete(permits).where(permits.c.subject == bindparam("b_subject"), permits.c.expires_at <= bindparam("b_due"))
+"""Of a subject whose turn waits for a permit: the one it had has ended, and must not keep it from being given another."""
 DROP_STALE_PERMITS = delete(permits).where(
     and_(permits.c.subject == bindparam("b_subject"), permits.c.order_number != bindparam("b_number"))
 )
@@ -90,6 +93,8 @@ def _write_work(connection: Connection, changes: Sequence[NodeChange]) -> None:
     boots = [rows.grant_values(grant) for change in changes for grant in change.grants]
     _run(connection, insert_new(connection.dialect.name, grants, ("id",)), boots)
     _run(connection, DROP_STALE_PERMITS, [{"b_subject": order.body.subject, "b_number": order.number} for order in new])
+    waits = [change for change in changes if change.waiting is not None and change.waiting.wait is Wait.PERMIT]
+    _run(connection, DROP_ENDED_PERMIT, [{"b_subject": change.subject, "b_due": change.next_due_at} for change in waits])
     _run(connection, RELEASE, [{"b_subject": change.subject} for change in changes if change.release_permit])
 
 

@@ -21,11 +21,11 @@ _WANTED = (
         subjects.c.is_active,
         subjects.c.wait == Wait.PERMIT.value,
         subjects.c.head.is_not(None),
-        permits_table.c.subject.is_(None) | (permits_table.c.expires_at <= subjects.c.wait_since),
+        permits_table.c.subject.is_(None),
     )
     .order_by(subjects.c.wait_since, subjects.c.subject)
 )
-"""Longest waiting first. A permit that had ended when the wait began is none."""
+"""Longest waiting first."""
 _GRANTED = select(permits_table).join(subjects, _HAS_PERMIT).order_by(permits_table.c.subject)
 _HEADS = select(subjects.c.subject, subjects.c.head).where(AnyOf(subjects.c.subject, "subjects"))
 _TAKEN = ("order_number", "domains", "watts", "expires_at")

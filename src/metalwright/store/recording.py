@@ -54,8 +54,12 @@ def _write_bodies(connection: Connection, encoded: Sequence[Encoded], current: M
         connection.execute(insert_or_overwrite(connection.dialect.name, bodies, ("digest",), ("unused_since",)), values)
 
 
-def encode(look: Observation) -> Encoded:
-    """The look, its body's digest and bytes. What cannot be written as UTF-8 JSON is malformed, whoever sent it: no body."""
+def encode(looks: Sequence[Observation]) -> list[Encoded]:
+    """Each look with its body's digest and bytes. What cannot be written as UTF-8 JSON is malformed, whoever sent it: no body."""
+    return [_encoded(look) for look in looks]
+
+
+def _encoded(look: Observation) -> Encoded:
     if look.body is None:
         return look, None, b""
     try:

@@ -1,5 +1,6 @@
 """`TurnStore`: what turns read and write."""
 
+import asyncio
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, select, update
@@ -48,7 +49,7 @@ class Turns(Part):
     async def record(self, observations: Sequence[Observation], fence: Fence | None) -> None:
         if not observations:
             return
-        encoded = [encode(look) for look in observations]
+        encoded = await asyncio.to_thread(encode, observations)  # an inventory takes most of a millisecond
 
         def work(connection: Connection) -> None:
             if fence is not None:

@@ -12,14 +12,15 @@ from metalwright.codec.site_folder import read_site
 from metalwright.model.errors import InputError
 from metalwright.model.ids import Subject
 from metalwright.model.judgement import Gate
-from metalwright.model.work import Wait
-from metalwright.ports import Store
+from metalwright.model.work import EXPECTED_S, Wait
+from metalwright.ports import BoardRow, Store
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import Board, StoreControl
 from metalwright.service.leases import LEASE_S, RENEW_S
 from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site, serve_endpoints
 
 POLL_S = 0.3
+POLL_SHARE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +55,33 @@ class Applying:
             if self._options.timeout_s is not None and time.monotonic() - self.began_at > self._options.timeout_s:
                 self.timed_out = True
                 return True
+            asked_at = time.monotonic()
             board = await self.control.board_or_none()
-            if board is not None and not self._options.watch and self._is_news(board) and _is_over(board, self._options.until):
+            cost_s = time.monotonic() - asked_at
+            if board is not None and not self._options.watch and self._is_news(board) and self._is_over(board):
                 return True
             if time.monotonic() >= until:
                 return False
-            await asyncio.sleep(min(POLL_S, max(0.0, until - time.monotonic())))
+            pause_s = max(POLL_S, POLL_SHARE * cost_s)  # the board of a large site is not asked for so often
+            await asyncio.sleep(min(pause_s, max(0.0, until - time.monotonic())))
+
+    def _is_over(self, board: Board) -> bool:
+        """Done, or nothing moves without a person, or everything that still moves is overdue, or the plan gate is closed."""
+        until = self._options.until
+        if board.until != until or not board.plan:
+            return False
+        if board.plan not in ("green", "waived"):
+            return True
+        return all(self._is_at_rest(row, until) for row in board.rows)
+
+    def _is_at_rest(self, row: BoardRow, until: Gate) -> bool:
+        if row.waiting is None:
+            return row.colours.get(until) in ("green", "waived")
+        if row.waiting.wait is Wait.PERSON:
+            return True
+        # Overdue counts once this run has itself waited as long: what a former run saw may have been mended since.
+        ran_s = time.monotonic() - self.began_at
+        return row.waiting.overdue and ran_s > EXPECTED_S[row.waiting.wait] * self._options.patience
 
     def _is_news(self, board: Board) -> bool:
         """Not the words of a former run: this worker took every node's turn, or others have had the time to."""
@@ -76,20 +98,6 @@ class _PatientControl(StoreControl):
             return await self.board()
         except InputError:
             return None
-
-
-def _is_over(board: Board, until: Gate) -> bool:
-    """Done, or nothing moves without a person, or everything that still moves is overdue, or the plan gate is closed."""
-    if board.until != until or not board.plan:
-        return False
-    if board.plan not in ("green", "waived"):
-        return True
-    for row in board.rows:
-        if row.colours.get(until) in ("green", "waived") and row.waiting is None:
-            continue
-        if row.waiting is None or not (row.waiting.wait is Wait.PERSON or row.waiting.overdue):
-            return False
-    return True
 
 
 @asynccontextmanager

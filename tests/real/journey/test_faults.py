@@ -50,7 +50,8 @@ def findings(site: SimulatedSite, node: str, gate: str) -> dict[str, str]:
 
 
 def test_each_fault_shows_on_its_node_and_clears(site: SimulatedSite) -> None:
-    """Each fault holds its own node and no other; cleared and retried, every node reaches a green os gate, and the log is whole."""
+    """Each fault holds its own node and no other; cleared and retried, every node reaches a green os gate, the log is
+    whole, and nothing is left to plan."""
     state = site.folder / ".simulator"
     for node, fault, *_ in FAULTS:
         ask(state, {"do": "fault", "name": fault, "node": node, "arguments": {}})
@@ -67,3 +68,5 @@ def test_each_fault_shows_on_its_node_and_clears(site: SimulatedSite) -> None:
     board = applied(site, timeout_s=110)
     assert not {node: line for node, line in board.items() if line["gates"]["os"] != "green"}
     assert site.verified().is_valid
+    planned = site.metalwright("plan", str(site.folder), "--json")
+    assert planned.returncode == 0 and json.loads(planned.stdout)["nodes"] == [], "a converged site plans an empty work order"

@@ -133,7 +133,7 @@ def _print_json(value: object) -> None:
 async def _list(args: argparse.Namespace) -> int:
     import time
 
-    from metalwright.cli.output import console, print_json, table
+    from metalwright.cli.output import print_json
     from metalwright.service.records import read_records
 
     records = await read_records(args.site)
@@ -143,10 +143,8 @@ async def _list(args: argparse.Namespace) -> int:
             [{"index": each.index, "kind": each.kind, "about": each.about, "says": each.says, "at": each.logged_at} for each in shown]
         )
     else:
-        rows = [
-            [str(each.index), time.strftime("%F %T", time.localtime(each.logged_at)), each.kind, each.about, each.says] for each in shown
-        ]
-        console().print(table(["record", "logged", "kind", "about", "says"], rows))
+        for each in shown:
+            print(f"{each.index:>6}  {time.strftime('%F %T', time.localtime(each.logged_at))}  {each.kind:<6}  {each.about}  {each.says}")
     return 0
 
 

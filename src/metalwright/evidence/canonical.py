@@ -46,9 +46,9 @@ def read_json(data: bytes, where: str, *, floats: bool = False, limit: int = MAX
 def depth_of(value: Any) -> int:
     """How deeply objects and lists are nested, without recursion."""
     depth, layer = 0, [value]
-    while layer := [item for item in layer if isinstance(item, dict | list)]:
+    while layer := [item for item in layer if isinstance(item, Mapping | list | tuple)]:
         depth += 1
-        layer = [inner for item in layer for inner in (item.values() if isinstance(item, dict) else item)]
+        layer = [inner for item in layer for inner in (item.values() if isinstance(item, Mapping) else item)]
     return depth
 
 

@@ -59,8 +59,8 @@ def statement_bytes(pending: PendingStatement, place: Place, *, simulated: bool)
         "log": {"origin": place.origin, "index": place.index, "time_ms": place.time_ms, "key": place.key, "about": place.about},
     }
     predicate = {**{key: value for key, value in pending.predicate.items() if key not in OURS}, **ours}
-    check_pending(pending)
-    return compact(
+    _check_shape(pending)
+    written = compact(
         {
             "_type": STATEMENT_TYPE,
             "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in pending.subjects],
@@ -68,20 +68,14 @@ def statement_bytes(pending: PendingStatement, place: Place, *, simulated: bool)
             "predicate": predicate,
         }
     )
+    _check_size(written, pending.key)
+    return written
 
 
 def check_pending(pending: PendingStatement) -> None:
     """InvariantError for a statement that could never be logged. Whoever makes statements calls this where the mistake can be seen."""
-    where = f"statement {pending.key}"
-    if not _PREDICATE_TYPE.fullmatch(f"urn:metalwright:{pending.kind}:v1"):
-        raise InvariantError(f"{where}: {pending.kind!r} is not a kind", hint="lower-case letters, digits and hyphens")
-    if not pending.subjects or any(not name or not _SHA256.fullmatch(digest) for name, digest in pending.subjects):
-        raise InvariantError(f"{where}: every subject needs a name and a sha256 in hex")
-    _refuse_floats(pending.predicate, where)
-    if depth_of(dict(pending.predicate)) > MAX_DEPTH - 4:
-        raise InvariantError(f"{where}: nested too deeply")
-    if len(compact(dict(pending.predicate))) > MAX_STATEMENT_BYTES:
-        raise InvariantError(f"{where}: larger than {MAX_STATEMENT_BYTES} bytes", hint="one finding per check, with a count and exceptions")
+    _check_shape(pending)
+    _check_size(compact(dict(pending.predicate)), pending.key)
 
 
 def read_statement(payload: bytes, where: str) -> Statement:
@@ -143,3 +137,20 @@ def _refuse_floats(value: Any, where: str) -> None:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             _refuse_floats(inner, f"{where}[{number}]")
+
+
+def _check_shape(pending: PendingStatement) -> None:
+    where = f"statement {pending.key}"
+    if not _PREDICATE_TYPE.fullmatch(f"urn:metalwright:{pending.kind}:v1"):
+        raise InvariantError(f"{where}: {pending.kind!r} is not a kind", hint="lower-case letters, digits and hyphens")
+    if not pending.subjects or any(not name or not _SHA256.fullmatch(digest) for name, digest in pending.subjects):
+        raise InvariantError(f"{where}: every subject needs a name and a sha256 in hex")
+    if depth_of(pending.predicate) > MAX_DEPTH - 4:
+        raise InvariantError(f"{where}: nested too deeply")
+    _refuse_floats(pending.predicate, where)
+
+
+def _check_size(written: bytes, key: str) -> None:
+    if len(written) > MAX_STATEMENT_BYTES:
+        hint = "one finding per check, with a count and exceptions"
+        raise InvariantError(f"statement {key}: larger than {MAX_STATEMENT_BYTES} bytes", hint=hint)

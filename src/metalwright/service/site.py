@@ -39,6 +39,8 @@ class SiteTurn:
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
         self._site_digest: Digest | None = None
+        self._asked_after = 0
+        self._retried: dict[Subject, Instant] = {}
         self._verdict: tuple[object, GateVerdict] | None = None
         self.context: SiteContext | None = None
 
@@ -190,8 +192,12 @@ class SiteTurn:
         return PendingStatement(key=key, kind="gate", subjects=subjects, predicate=predicate, made_at=now, about=subject)
 
     async def _retries(self) -> Mapping[Subject, Instant]:
-        asked = await self._store.asked(0)
-        return {request.subject: request.made_at for request in asked if request.kind == "retry"}
+        """The last retry of each subject; requests are read once."""
+        for request in await self._store.asked(self._asked_after):
+            self._asked_after = max(self._asked_after, request.id)
+            if request.kind == "retry":
+                self._retried[request.subject] = request.made_at
+        return dict(self._retried)
 
     async def sequence(self) -> None:
         """Pending statements become signed log entries."""

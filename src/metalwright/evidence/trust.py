@@ -15,6 +15,7 @@ from metalwright.evidence.canonical import from_base64, read_json, sorted_json, 
 from metalwright.evidence.errors import Refused
 from metalwright.evidence.keys import PublicKey, public_key
 from metalwright.evidence.notes import COSIGNATURE, ED25519, NoteKey, is_key_name, read_note_key
+from metalwright.evidence.roots import Root, read_root, root_words
 from metalwright.model.ids import Instant
 
 MAX_TRUST_BYTES = 1 << 20
@@ -38,12 +39,14 @@ class Trust:
     origin: str
     simulated: bool
     made_at_ms: int
-    roots: tuple[PublicKey, ...]
+    roots: tuple[Root, ...]
     threshold: int
     log_keys: tuple[LogKey, ...]
     witnesses: tuple[NoteKey, ...] = ()
     witness_threshold: int = 0
     expires_at_ms: int | None = None
+    authority: str | None = None
+    """sha256 hex of who may sign in which role (`papers.authority_digest`); None: whatever the spec says."""
 
     def log_key(self, index: int) -> PublicKey:
         """The key in force for the record at `index`."""
@@ -66,6 +69,17 @@ def trust_file(trust: Trust, signatures: Mapping[str, bytes]) -> bytes:
     return _spell({"signed": _signed(trust), "signatures": listed})
 
 
+def read_payload(payload: bytes) -> Trust:
+    """What a payload that was handed around for signing says; Refused when it is none, or makes no sense."""
+    if not payload.startswith(CONTEXT):
+        raise Refused("payload", "not the text of a trust file to sign")
+    trust, _ = _parse({"signed": read_json(payload[len(CONTEXT) :], "payload", limit=MAX_TRUST_BYTES), "signatures": []})
+    if trust_payload(trust) != payload:
+        raise Refused("payload", "altered, or of another version of this program")
+    check_shape(trust)
+    return trust
+
+
 def read_trust(data: bytes, now: Instant) -> Trust:
     """A trust file that enough of its own roots signed, still in force, in its one spelling; Refused otherwise."""
     found = read_json(data, WHERE, limit=MAX_TRUST_BYTES)
@@ -74,7 +88,7 @@ def read_trust(data: bytes, now: Instant) -> Trust:
     trust, signatures = _parse(found)
     if _signed(trust) != found["signed"] or set(found) != {"signed", "signatures"}:
         raise Refused(WHERE, "it holds something that this version does not know")
-    _check_shape(trust)
+    check_shape(trust)
     _check_threshold(trust, signatures, trust.roots, trust.threshold, "its own root keys")
     if trust.expires_at_ms is not None and now * 1000 > trust.expires_at_ms:
         raise Refused(WHERE, f"version {trust.version} has expired: ask for the next version")
@@ -95,18 +109,19 @@ def read_next_trust(old: Trust, data: bytes, now: Instant) -> Trust:
     return new
 
 
-def _check_threshold(trust: Trust, signatures: Mapping[str, bytes], roots: Sequence[PublicKey], threshold: int, whose: str) -> None:
+def _check_threshold(trust: Trust, signatures: Mapping[str, bytes], roots: Sequence[Root], threshold: int, whose: str) -> None:
     payload = trust_payload(trust)
     good = sum(root.key_id in signatures and root.is_signed(signatures[root.key_id], payload) for root in roots)
     if good < threshold:
         raise Refused(WHERE, f"signed by {good} of {whose}, {threshold} are needed")
 
 
-def _check_shape(trust: Trust) -> None:
+def check_shape(trust: Trust) -> None:
+    """Refused for thresholds that nobody or anybody reaches, for gaps between log keys, for a witness that is the log itself."""
     starts = [entry.from_index for entry in trust.log_keys]
     if not starts or starts[0] != 0 or any(later <= earlier for earlier, later in pairwise(starts)):
         raise Refused(WHERE, "its log keys do not cover the log from record 0, each from a later record on")
-    if not 1 <= trust.threshold <= len(set(trust.roots)) or len(set(trust.roots)) != len(trust.roots):
+    if not 1 <= trust.threshold <= len(trust.roots) or len({root.key_id for root in trust.roots}) != len(trust.roots):
         raise Refused(WHERE, "its threshold cannot be reached by its roots")
     names = {witness.key.raw for witness in trust.witnesses} | {entry.key.raw for entry in trust.log_keys}
     if len(names) != len(trust.witnesses) + len({entry.key.raw for entry in trust.log_keys}):
@@ -126,7 +141,7 @@ def _signed(trust: Trust) -> dict[str, Any]:
         "simulated": trust.simulated,
         "made_at_ms": trust.made_at_ms,
         "expires_at_ms": trust.expires_at_ms,
-        "roots": [{"keyid": root.key_id, "keytype": "ed25519", "public": to_base64(root.raw)} for root in trust.roots],
+        "roots": [root_words(root) for root in trust.roots],
         "threshold": trust.threshold,
         "log_keys": [
             {"keyid": entry.key.key_id, "keytype": "ed25519", "public": to_base64(entry.key.raw), "from_index": entry.from_index}
@@ -134,6 +149,7 @@ def _signed(trust: Trust) -> dict[str, Any]:
         ],
         "witnesses": [str(witness) for witness in trust.witnesses],
         "witness_threshold": trust.witness_threshold,
+        "authority": trust.authority,
     }
 
 
@@ -149,11 +165,12 @@ def _parse(found: Mapping[str, Any]) -> tuple[Trust, dict[str, bytes]]:
             simulated=_flag(signed["simulated"]),
             made_at_ms=_whole(signed["made_at_ms"]),
             expires_at_ms=None if signed["expires_at_ms"] is None else _whole(signed["expires_at_ms"]),
-            roots=tuple(_key(root) for root in signed["roots"]),
+            roots=tuple(read_root(root) for root in signed["roots"]),
             threshold=_whole(signed["threshold"]),
             log_keys=tuple(LogKey(key=_key(entry), from_index=_whole(entry["from_index"])) for entry in signed["log_keys"]),
             witnesses=tuple(read_note_key(str(witness), WHERE) for witness in signed["witnesses"]),
             witness_threshold=_whole(signed["witness_threshold"]),
+            authority=None if signed["authority"] is None else str(signed["authority"]),
         )
         signatures = {str(entry["keyid"]): from_base64(str(entry["sig"]), WHERE) for entry in found["signatures"]}
         if [str(entry["keyid"]) for entry in found["signatures"]] != sorted(signatures):

@@ -265,7 +265,8 @@ class _Run:
         if self._lines.value("digest") != computed:
             raise Refused(self._lines.where, "the digest is not that of the bytes before it: something was changed")
         signature = from_base64(self._lines.value("signature"), self._lines.where)
-        if not self._trust.log_key(max(0, self._edge.size - 1)).is_signed(signature, bundle.CONTEXT + computed.encode()):
+        keys = {self._trust.log_key(max(0, self._edge.size - 1)), self._trust.log_key(self._edge.size)}  # two just after a rotation
+        if not any(key.is_signed(signature, bundle.CONTEXT + computed.encode()) for key in keys):
             raise Refused(self._lines.where, "the signature of the bundle is wrong")
         self._lines.end()
 

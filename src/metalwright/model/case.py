@@ -20,6 +20,15 @@ class Waiver:
     until: Instant
     by: str
     reason: str
+    version: int = 0
+    """Of the check."""
+    identity: str = ""
+    """`sha256:` digest of the subject's identity document."""
+    seen: str = "*"
+    """What the signer saw: the finding's text, numbers perhaps as ranges; `*` is anything."""
+    starts_at: Instant = 0.0
+    digest: Digest | None = None
+    """Of the signed paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,8 +69,8 @@ class Sequencer:
                 seen = follow(seen, await self._store.entries(start, min(start + PAGE, size)), self._signer)
         except Refused as refused:
             raise MachineFault(f"the log is not the one its key signed: {refused}", hint=RESTORED) from refused
-        if checkpoint is None or checkpoint != sign_checkpoint(seen, self._signer):
-            raise MachineFault("the newest checkpoint is not of this log and its key", hint=RESTORED)
+        if checkpoint is None or checkpoint.root != f"sha256:{seen.root.hex()}" or checkpoint.size != seen.size:
+            raise MachineFault("the newest checkpoint is not of the records before it", hint=RESTORED)
         for start in range(state.size, size, PAGE):
             entries = tuple(await self._store.entries(start, min(start + PAGE, size)))
             after = follow(state, entries, self._signer)

@@ -6,10 +6,10 @@ from metalwright.model.errors import FencedError
 from metalwright.model.ids import WorkerId
 from metalwright.ports import Clock, Fence, LeaseStore
 
-LEASE_S = 8.0
-"""With renewals every 2 s a dead worker's shards move within 10 s. Shorter makes a database hiccup of some seconds a takeover; longer
-leaves racks without anyone."""
-RENEW_S = 2.0
+LEASE_S = 10.0
+"""A dead worker's shards move within this time. Shorter makes a database hiccup of some seconds a takeover; longer leaves racks
+without anyone."""
+RENEW_S = 3.0
 MARGIN_S = 2.0
 """The watchdog runs out this much before the lease: clocks of worker and database may differ by as much."""
 
@@ -38,10 +38,6 @@ class Leases:
         """FencedError unless this very fence is still good: asked before every hardware action."""
         if self.held().get(fence.shard) != fence:
             raise FencedError(f"the lease of {fence.shard} is gone", hint="another worker goes on; nothing is to be done")
-
-    def act_within_s(self) -> float:
-        """How long an action that begins now may take: it must be over before another worker can have the machine."""
-        return max(0.0, self._good_until - self._clock.monotonic()) + MARGIN_S / 2
 
     async def release(self) -> None:
         """Give everything back, so that others need not wait for the expiry."""

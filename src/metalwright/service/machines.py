@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from metalwright.executor.run import execute
-from metalwright.model.errors import FencedError, TemporaryError
+from metalwright.model.errors import FencedError
 from metalwright.model.ids import Subject
 from metalwright.model.observation import Kind, Observation, Witness
 from metalwright.model.spec import NodeSpec
@@ -16,6 +16,8 @@ from metalwright.planner.decision import Act, Look
 from metalwright.ports import Bmc, BmcAction, BmcFactory, Clock, Fence
 from metalwright.service.leases import Leases
 
+ACT_DEADLINE_S = 8.0
+"""Shorter than a lease: an action that a frozen worker would finish after losing its machine is cancelled by its timer first."""
 LOOK_DEADLINE_S = 240.0
 """A full inventory of a slow BMC takes 2 to 3 minutes (firmware inventory of a DGX H100 with its NICs)."""
 IN_FLIGHT = 96
@@ -113,7 +115,12 @@ class Machines:
         )
 
     async def _act(self, subject: Subject, bmc: Bmc, fence: Fence, action: Act) -> Acted:
-        outcome = await execute(_GuardedBmc(bmc, self._leases, fence), action.step, action.run)
+        guarded = _GuardedBmc(bmc, self._leases, fence)
+        try:
+            async with asyncio.timeout(ACT_DEADLINE_S):
+                outcome = await execute(guarded, action.step, action.run)
+        except TimeoutError:
+            outcome = Waiting(reason=f"the BMC did not finish within {ACT_DEADLINE_S:.0f} s", retry_after_s=5.0)
         return Acted(subject=subject, fence=fence, run=self._outcome(action.run, outcome))
 
     def _outcome(self, run: StepRun, outcome: Outcome) -> StepRun:
@@ -138,10 +145,7 @@ class Machines:
 
 
 class _GuardedBmc:
-    """A BMC that asks the lease before every action, and ends one that would outlive it.
-
-    A frozen worker's timer fires before its next request is sent: the event loop runs timers before what waited for an answer.
-    """
+    """A BMC that asks the lease before every action."""
 
     def __init__(self, bmc: Bmc, leases: Leases, fence: Fence) -> None:
         self._bmc, self._leases, self._fence = bmc, leases, fence
@@ -151,12 +155,7 @@ class _GuardedBmc:
 
     async def act(self, action: BmcAction) -> None:
         self._leases.require(self._fence)
-        within_s = self._leases.act_within_s()
-        try:
-            async with asyncio.timeout(within_s):
-                await self._bmc.act(action)
-        except TimeoutError as error:
-            raise TemporaryError(f"the BMC did not finish within {within_s:.0f} s") from error
+        await self._bmc.act(action)
 
     async def close(self) -> None:
         await self._bmc.close()

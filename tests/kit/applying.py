@@ -22,6 +22,10 @@ class Apply:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def ends(self, within_s: float) -> int:
         """Its exit code."""
         try:
@@ -39,6 +43,11 @@ class Apply:
         if self.is_running:
             self._process.kill()
         self._process.wait(30)
+
+    def interrupted(self, within_s: float = 30.0) -> int:
+        """Its exit code after Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+        return self.ends(within_s)
 
     def freeze(self) -> None:
         self._process.send_signal(signal.SIGSTOP)

@@ -18,9 +18,14 @@ STOP_S = 2
 
 
 @contextlib.asynccontextmanager
-async def serve(app: App, host: str, port: int, *, certificate: Path | None = None, key: Path | None = None) -> AsyncIterator[None]:
-    """Listening while the block runs. InputError when the address cannot be had."""
-    listener = _listen(host, port)
+async def serve(
+    app: App, host: str, port: int, *, certificate: Path | None = None, key: Path | None = None, is_shared: bool = False
+) -> AsyncIterator[None]:
+    """Listening while the block runs. InputError when the address cannot be had.
+
+    `is_shared`: other processes of the same user may listen there too; the kernel spreads new connections over those that live.
+    """
+    listener = _listen(host, port, is_shared=is_shared)
     config = uvicorn.Config(
         app,
         lifespan="off",
@@ -58,11 +63,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, *, is_shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
     except OSError as error:

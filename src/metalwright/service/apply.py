@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalwright.codec.site_folder import read_site
-from metalwright.model.errors import InputError
+from metalwright.model.errors import InputError, TemporaryError
 from metalwright.model.ids import Subject
 from metalwright.model.judgement import Gate
 from metalwright.model.work import EXPECTED_S, Wait
@@ -17,7 +17,8 @@ from metalwright.ports import BoardRow, Store
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import Board, StoreControl
 from metalwright.service.leases import LEASE_S, RENEW_S
-from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site, serve_endpoints
+from metalwright.service.listeners import serve_endpoints
+from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site
 
 POLL_S = 0.3
 POLL_SHARE = 20
@@ -91,12 +92,12 @@ class Applying:
 
 
 class _PatientControl(StoreControl):
-    """Before the first turn there is no board yet."""
+    """Before the first turn there is no board yet, and a database that is away for a moment shows none either."""
 
     async def board_or_none(self) -> Board | None:
         try:
             return await self.board()
-        except InputError:
+        except (InputError, TemporaryError):
             return None
 
 
@@ -121,4 +122,3 @@ async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = 
         finally:
             worker.cancel()
             await asyncio.gather(worker, return_exceptions=True)
-            await site.finish()

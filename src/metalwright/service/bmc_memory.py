@@ -35,7 +35,8 @@ class BmcMemory:
             self._sessions.setdefault(bmc, []).append(session)
 
     def left_over(self, bmc: str) -> tuple[str, ...]:
-        """Sessions that a former process left open."""
+        """Sessions that a former process left open, or another worker that held the machine before."""
+        self._pins, self._sessions = self._load()
         return tuple(self._sessions.get(bmc, ()))
 
     def closed(self, bmc: str, session: str) -> None:

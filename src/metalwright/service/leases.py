@@ -6,10 +6,10 @@ from metalwright.model.errors import FencedError
 from metalwright.model.ids import WorkerId
 from metalwright.ports import Clock, Fence, LeaseStore
 
-LEASE_S = 10.0
-"""A dead worker's shards move within this time. Shorter makes a database hiccup of some seconds a takeover; longer leaves racks
-without anyone."""
-RENEW_S = 3.0
+LEASE_S = 8.0
+RENEW_S = 2.0
+"""A dead worker's shards move within the sum, 10 s: the others look for expired leases when they renew their own. A shorter lease makes
+a database hiccup of some seconds a takeover; a longer one leaves racks without anyone."""
 MARGIN_S = 2.0
 """The watchdog runs out this much before the lease: clocks of worker and database may differ by as much."""
 
@@ -30,9 +30,18 @@ class Leases:
         self._fences, self._good_until = fences, asked_at + LEASE_S - MARGIN_S
         return frozenset(lost)
 
+    @property
+    def is_good(self) -> bool:
+        """The database answered a renewal a moment ago: this worker may act, and what agents tell it can be written down."""
+        return self._clock.monotonic() < self._good_until
+
+    def left_s(self) -> float:
+        """Until the watchdog runs out; negative after."""
+        return self._good_until - self._clock.monotonic()
+
     def held(self) -> Mapping[str, Fence]:
         """Shard → fence; empty once the watchdog has run out."""
-        return self._fences if self._clock.monotonic() < self._good_until else {}
+        return self._fences if self.is_good else {}
 
     def require(self, fence: Fence) -> None:
         """FencedError unless this very fence is still good: asked before every hardware action."""

@@ -16,8 +16,9 @@ from metalwright.planner.decision import Act, Look
 from metalwright.ports import Bmc, BmcAction, BmcFactory, Clock, Fence
 from metalwright.service.leases import Leases
 
-ACT_DEADLINE_S = 8.0
-"""Shorter than a lease: an action that a frozen worker would finish after losing its machine is cancelled by its timer first."""
+ACT_DEADLINE_S = 20.0
+"""A slow BMC takes some seconds for each of the three requests of a boot. The watchdog of the lease ends an action too, if no renewal
+comes in between: whatever a frozen worker was about to send is cancelled when it wakes, before anything else runs."""
 LOOK_DEADLINE_S = 240.0
 """A full inventory of a slow BMC takes 2 to 3 minutes (firmware inventory of a DGX H100 with its NICs)."""
 IN_FLIGHT = 96
@@ -54,6 +55,8 @@ class Machines:
         self._tasks: dict[Subject, asyncio.Task[None]] = {}
         self._open: OrderedDict[Subject, Bmc] = OrderedDict()
         self._slots = asyncio.Semaphore(IN_FLIGHT)
+        self._acts: dict[asyncio.Timeout, float] = {}
+        """Of each action in flight: when its own deadline is."""
 
     @property
     def busy(self) -> frozenset[Subject]:
@@ -64,6 +67,16 @@ class Machines:
         """Begin; the subject must not be busy."""
         task = asyncio.create_task(self._run(subject, node, fence, action), name=f"{subject} {type(action).__name__}")
         self._tasks[subject] = task
+
+    def renewed(self) -> None:
+        """The leases were renewed: actions in flight may go on until the watchdog's new end."""
+        for timeout, deadline in self._acts.items():
+            if not timeout.expired():
+                timeout.reschedule(min(deadline, self._watchdog()))
+
+    def _watchdog(self) -> float:
+        """When the leases are no longer good, by the event loop's clock."""
+        return asyncio.get_running_loop().time() + self._leases.left_s()
 
     def drop(self, shards: frozenset[str], shard_of: Callable[[Subject], str]) -> None:
         """Cancel what is in flight on shards that were lost."""
@@ -116,11 +129,17 @@ class Machines:
 
     async def _act(self, subject: Subject, bmc: Bmc, fence: Fence, action: Act) -> Acted:
         guarded = _GuardedBmc(bmc, self._leases, fence)
+        deadline = asyncio.get_running_loop().time() + ACT_DEADLINE_S
+        timeout = asyncio.timeout_at(min(deadline, self._watchdog()))
         try:
-            async with asyncio.timeout(ACT_DEADLINE_S):
+            async with timeout:
+                self._acts[timeout] = deadline
                 outcome = await execute(guarded, action.step, action.run)
         except TimeoutError:
+            self._leases.require(fence)
             outcome = Waiting(reason=f"the BMC did not finish within {ACT_DEADLINE_S:.0f} s", retry_after_s=5.0)
+        finally:
+            self._acts.pop(timeout, None)
         return Acted(subject=subject, fence=fence, run=self._outcome(action.run, outcome))
 
     def _outcome(self, run: StepRun, outcome: Outcome) -> StepRun:

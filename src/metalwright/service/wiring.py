@@ -1,29 +1,18 @@
 """Names the concrete drivers: the one place where a site's store, signer, BMCs, images and listeners are put together."""
 
-import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from metalwright.codec.secrets import resolve
 from metalwright.drivers.bmc_by_scheme import BmcByScheme
 from metalwright.drivers.images.store import FolderImageStore
 from metalwright.drivers.ipmi.driver import IpmiFactory
-from metalwright.drivers.netboot.dhcp_plan import plan_dhcp
-from metalwright.drivers.netboot.dnsmasq import serve_dnsmasq
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.signing.file_signer import open_log
-from metalwright.endpoints.agent_app import AgentApp
-from metalwright.endpoints.boot_app import BootApp
-from metalwright.endpoints.hints import Hints
-from metalwright.endpoints.ipxe import BootAddresses
-from metalwright.endpoints.orders import OrderDesk
-from metalwright.endpoints.reports import ReportDesk
-from metalwright.endpoints.server import serve
 from metalwright.model.errors import InputError
 from metalwright.model.ids import WorkerId
 from metalwright.model.judgement import Gate
@@ -33,13 +22,10 @@ from metalwright.ports import BmcFactory, LogSigner, Store
 from metalwright.service.bmc_memory import BmcMemory
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import StoreControl
-from metalwright.service.image_work import ram_disk_of
 from metalwright.service.site import SiteTurn
 from metalwright.service.state_folder import STATE, StateFolder, open_state
 from metalwright.service.worker import Worker
 from metalwright.store import SiteLock, open_store
-
-IPXE_LOADERS = {"/ipxe/snponly.efi": Path("/usr/lib/ipxe/snponly.efi")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +53,6 @@ class OpenSite:
     signer: LogSigner
     worker: Worker
     site_turn: SiteTurn
-
-    async def finish(self) -> None:
-        """After the worker stopped: every pending statement is sequenced."""
-        await self.site_turn.sequence()
 
 
 @asynccontextmanager
@@ -136,66 +118,6 @@ def _bmcs(folder: Path, stored: StoredSpec, state: StateFolder, clock: SystemClo
 
     redfish = RedfishFactory(account, memory, clock, sessions=memory)
     return BmcByScheme({"https": redfish, "http": redfish, "ipmi": IpmiFactory(account, clock)})
-
-
-@asynccontextmanager
-async def serve_endpoints(site: OpenSite) -> AsyncIterator[None]:
-    """Both listeners, and DHCP where the spec says so, while the block runs."""
-    spec = site.stored.spec
-    hints = Hints()
-    netboot = spec.netboot
-    boot_at, agent_at = _address(netboot.boot_url, "http"), _address(netboot.agent_url, "https")
-    reports = ReportDesk(endpoint=site.store, turns=site.store, clock=site.clock)
-    orders = OrderDesk(
-        store=site.store,
-        hints=hints,
-        clock=site.clock,
-        boot_key=site.state.boot_key,
-        agent_url=netboot.agent_url,
-        pin=site.state.pin,
-        images_url=netboot.boot_url,
-    )
-    macs = {node.boot_mac.lower(): node for node in spec.nodes}
-    boot = BootApp(
-        store=site.store,
-        images=FolderImageStore(site.folder),
-        clock=site.clock,
-        addresses=BootAddresses(boot_url=netboot.boot_url, agent_url=netboot.agent_url, pin=site.state.pin),
-        boot_key=site.state.boot_key,
-        node_of_mac=macs.get,
-        files=await asyncio.to_thread(_boot_files, site.stored),
-    )
-    agents = AgentApp(store=site.store, reports=reports, orders=orders, clock=site.clock)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(serve(boot, *boot_at))
-        await stack.enter_async_context(serve(agents, *agent_at, certificate=site.state.certificate, key=site.state.certificate_key))
-        if netboot.dhcp == "metalwright":
-            await stack.enter_async_context(serve_dnsmasq(plan_dhcp(spec)))
-        follower = asyncio.create_task(hints.follow(site.store.changes()), name="hints")
-        try:
-            yield
-        finally:
-            agents.stopping.set()
-            hints.wake_all()
-            follower.cancel()
-            await asyncio.gather(follower, return_exceptions=True)
-
-
-def _boot_files(stored: StoredSpec) -> Mapping[str, Path]:
-    """RAM disk and loaders for machines that boot for real; a simulated site fetches neither."""
-    if stored.spec.netboot.dhcp == "none":
-        return {}
-    ramdisk = ram_disk_of(stored)
-    loaders = {path: file for path, file in IPXE_LOADERS.items() if file.exists()}
-    return {"/ramdisk/vmlinuz": ramdisk.vmlinuz, "/ramdisk/initrd": ramdisk.initrd, **loaders}
-
-
-def _address(url: str, scheme: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    if parts.scheme != scheme or not parts.hostname or not parts.port:
-        hint = "set netboot.boot_url and netboot.agent_url in site.yaml"
-        raise InputError(f"netboot: {url} is not a {scheme} address with a port", hint=hint)
-    return parts.hostname, parts.port
 
 
 @asynccontextmanager

@@ -47,9 +47,20 @@ class Worker:
                 group.create_task(self._forever(self._site_turn, 0.5))
                 group.create_task(self._forever(self._turns, 0.0))
                 group.create_task(self._listen())
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from several  # one loop's error ends the others
         finally:
             await self.machines.close()
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """The leader sequences what is pending first; nobody waits for our leases to end."""
+        try:
+            if SITE_SHARD in self.leases.held():
+                await self._site.sequence()
             await self.leases.release()
+        except TemporaryError as error:
+            log.warning("%s; the leases end by themselves", error.message)
 
     def wake(self) -> None:
         """Something changed: look now."""
@@ -68,6 +79,7 @@ class Worker:
 
     async def _renew(self) -> None:
         lost = await self.leases.renew()
+        self.machines.renewed()
         if lost:
             log.warning("lost %s", ", ".join(sorted(lost)))
             self.machines.drop(lost, lambda subject: self._shard_of.get(subject, ""))

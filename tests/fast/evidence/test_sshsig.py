@@ -1,5 +1,6 @@
 """Signatures of people: what real ssh-keygen makes is verified, what it refuses is refused, and nothing else passes."""
 
+import contextlib
 from calendar import timegm
 from pathlib import Path
 
@@ -200,11 +201,11 @@ def test_hostile_signatures_are_refused(armored: bytes) -> None:
 @given(st.binary(max_size=200))
 @settings(max_examples=200, deadline=None)
 def test_any_bytes_are_refused_with_words(data: bytes) -> None:
-    """No input makes anything but a refusal."""
+    """No input makes anything but a refusal, or a file of comments without a signer."""
     with pytest.raises(Refused):
         verify_ssh_signature(MESSAGE, armor(b"SSHSIG\x00\x00\x00\x01" + data), NAMESPACE)
-    with pytest.raises(Refused):
-        read_allowed_signers(data + b" x")
+    with contextlib.suppress(Refused):
+        assert read_allowed_signers(data + b" x") == ()
 
 
 @given(st.text("ab*?", max_size=12), st.text("ab", max_size=12))

@@ -109,15 +109,18 @@ async def _start(config: Path, namespace: str | None, status: DnsmasqStatus) -> 
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )
-    status.pid, status.starts = process.pid, status.starts + 1
+    status.pid, status.starts, is_ready = process.pid, status.starts + 1, False
     try:
         async with asyncio.timeout(READY_TIMEOUT_S):
-            while line := await _line(process, status):
-                if READY in line:
-                    return process
+            while not is_ready and (line := await _line(process, status)):
+                is_ready = READY in line
     except TimeoutError:
         pass
-    await _stop(process)
+    finally:
+        if not is_ready:  # not even a cancelled start leaves a process behind
+            await _stop(process)
+    if is_ready:
+        return process
     raise InputError(f"dnsmasq did not start: {_words(status)}", hint="is another DHCP server on this interface?")
 
 

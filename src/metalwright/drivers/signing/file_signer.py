@@ -65,18 +65,21 @@ class FileSigner:
             raise InputError(f"{file} cannot be read: {error}", hint=_RESTORE) from error
 
     def remember(self, batch: Batch) -> bool:
-        """Durable before it returns True. False, and nothing written, when another batch was signed meanwhile."""
-        with _locked(self.folder):
-            last = self.last_signed()
-            if (batch.before.size, batch.before.root) != (last.after.size, last.after.root):
-                return False
-            write_whole(self.folder / MEMORY, memory_bytes(batch))
-            return True
+        """Durable before it returns True. False, and nothing written, when another batch was, or is being, signed meanwhile."""
+        try:
+            with _locked(self.folder):
+                last = self.last_signed()
+                if (batch.before.size, batch.before.root) != (last.after.size, last.after.root):
+                    return False
+                write_whole(self.folder / MEMORY, memory_bytes(batch))
+                return True
+        except BlockingIOError:
+            return False
 
 
 def open_log(folder: Path, site: str, *, simulated: bool, now: Instant) -> FileSigner:
     """The log of a state folder, made on first use. InputError when the spec now says otherwise than the log's origin."""
-    with _locked(folder):
+    with _locked(folder, waits=True):  # two workers that start at once must not make two keys
         if not (folder / TRUST).exists():
             create_log(folder, f"metalwright.log/{site}/{os.urandom(4).hex()}", simulated=simulated, now=now)
         signer = _read_log(folder)
@@ -133,11 +136,11 @@ def _has_signed(folder: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time between reading and writing the memory. The lock ends with its holder."""
+def _locked(folder: Path, *, waits: bool = False) -> Iterator[None]:
+    """One process at a time. The kernel frees a killed holder's lock; BlockingIOError, unless `waits`: a frozen holder may never wake."""
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)

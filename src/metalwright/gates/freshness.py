@@ -49,6 +49,8 @@ FAILURE: dict[str, tuple[str, str]] = {
         "showed a certificate that is not the pinned one",
         "no password was sent; compare the fingerprint on the console of the BMC, and only if it is the same machine write it to nodes.csv",
     ),
+    "unasked": ("was not asked", "mend on this host what the reason names; nothing was sent to the machine"),
+    "crash": ("was read by code that failed", "a defect of metalwright: report it, with what it logged"),
     "malformed": ("answered something that could not be read", "capture it for the driver: metalwright node capture {node}"),
 }
 

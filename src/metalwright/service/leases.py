@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from metalwright.model.errors import FencedError
+from metalwright.model.errors import FencedError, TemporaryError
 from metalwright.model.ids import WorkerId
 from metalwright.ports import Clock, Fence, LeaseStore
 
@@ -11,7 +11,7 @@ RENEW_S = 2.0
 """A dead worker's shards move within the sum, 10 s: the others look for expired leases when they renew their own. A shorter lease makes
 a database hiccup of some seconds a takeover; a longer one leaves racks without anyone."""
 MARGIN_S = 2.0
-"""The watchdog runs out this much before the lease: clocks of worker and database may differ by as much."""
+"""The watchdog runs out this much before the lease, and the clocks of worker and database may differ by as much."""
 
 
 class Leases:
@@ -23,12 +23,24 @@ class Leases:
         self._good_until = 0.0
 
     async def renew(self) -> frozenset[str]:
-        """Renew and take shards; returns the shards that were lost."""
+        """Renew and take shards; returns the shards that were lost. TemporaryError while this machine's clock is wrong."""
         asked_at = self._clock.monotonic()
+        await self._require_one_time()
         fences = {fence.shard: fence for fence in await self._store.claim(self._worker, LEASE_S)}
         lost = {shard for shard, fence in self._fences.items() if fences.get(shard) != fence}
         self._fences, self._good_until = fences, asked_at + LEASE_S - MARGIN_S
         return frozenset(lost)
+
+    async def _require_one_time(self) -> None:
+        """Ages and expiries are judged by this machine's clock: off by more than the margin from the database's, it gives everything
+        back and takes nothing."""
+        before, database, after = self._clock.now(), await self._store.database_now(), self._clock.now()
+        if before - MARGIN_S <= database <= after + MARGIN_S:
+            return
+        self._good_until = 0.0
+        await self.release()
+        off_s = after - database
+        raise TemporaryError(f"this machine's clock is {off_s:+.0f} s off the database's: not working", hint="set it by NTP or chrony")
 
     @property
     def is_good(self) -> bool:

@@ -1,12 +1,13 @@
 """Hardware work outside turns: one task per machine at a time, each with a deadline, results handed back for a group commit."""
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from metalwright.executor.run import execute
-from metalwright.model.errors import FencedError
+from metalwright.model.errors import FencedError, MetalwrightError
 from metalwright.model.ids import Subject
 from metalwright.model.observation import Kind, Observation, Witness
 from metalwright.model.spec import NodeSpec
@@ -15,6 +16,8 @@ from metalwright.observer.look import look
 from metalwright.planner.decision import Act, Look
 from metalwright.ports import Bmc, BmcAction, BmcFactory, Clock, Fence
 from metalwright.service.leases import Leases
+
+log = logging.getLogger(__name__)
 
 ACT_DEADLINE_S = 20.0
 """A slow BMC takes some seconds for each of the three requests of a boot. The watchdog of the lease ends an action too, if no renewal
@@ -95,26 +98,33 @@ class Machines:
     async def _run(self, subject: Subject, node: NodeSpec, fence: Fence, action: Look | Act) -> None:
         try:
             async with self._slots:
-                bmc = await self._bmc(subject, node)
-                result = await (
-                    self._look(subject, bmc, fence, action) if isinstance(action, Look) else self._act(subject, bmc, fence, action)
-                )
+                if isinstance(action, Look):
+                    result: Result = await self._look(subject, node, fence, action)
+                else:
+                    result = await self._act(subject, node, fence, action)
         except FencedError:
             return  # the successor reads the intent and resolves it
         finally:
             self._tasks.pop(subject, None)
         self._on_result(result)
 
-    async def _look(self, subject: Subject, bmc: Bmc, fence: Fence, action: Look) -> Looked:
+    async def _look(self, subject: Subject, node: NodeSpec, fence: Fence, action: Look) -> Looked:
         try:
+            bmc = await self._bmc(subject, node)
             async with asyncio.timeout(LOOK_DEADLINE_S):
                 return Looked(subject=subject, fence=fence, observations=await look(bmc, action.kinds))
         except TimeoutError:
-            why = f"no complete answer within {LOOK_DEADLINE_S:.0f} s"
-            return Looked(subject=subject, fence=fence, observations=self._nothing_seen(subject, action, why, "timeout"))
+            return self._nothing_seen(subject, fence, action, f"no complete answer within {LOOK_DEADLINE_S:.0f} s", "timeout")
+        except FencedError:
+            raise
+        except MetalwrightError as error:  # on our side: an account that cannot be resolved, a pin that cannot be read
+            return self._nothing_seen(subject, fence, action, _words(error), "unasked")
+        except Exception as error:  # the loop's border: one machine's crash is that machine's finding, and the site goes on
+            log.exception("a look at %s crashed", subject)
+            return self._nothing_seen(subject, fence, action, f"{type(error).__name__}: {error}", "crash")
 
-    def _nothing_seen(self, subject: Subject, action: Look, why: str, failure_class: str) -> tuple[Observation, ...]:
-        return tuple(
+    def _nothing_seen(self, subject: Subject, fence: Fence, action: Look, why: str, failure_class: str) -> Looked:
+        observations = tuple(
             Observation(
                 subject=subject,
                 kind=kind,
@@ -126,18 +136,26 @@ class Machines:
             )
             for kind in action.kinds
         )
+        return Looked(subject=subject, fence=fence, observations=observations)
 
-    async def _act(self, subject: Subject, bmc: Bmc, fence: Fence, action: Act) -> Acted:
-        guarded = _GuardedBmc(bmc, self._leases, fence)
+    async def _act(self, subject: Subject, node: NodeSpec, fence: Fence, action: Act) -> Acted:
         deadline = asyncio.get_running_loop().time() + ACT_DEADLINE_S
         timeout = asyncio.timeout_at(min(deadline, self._watchdog()))
         try:
             async with timeout:
                 self._acts[timeout] = deadline
-                outcome = await execute(guarded, action.step, action.run)
+                bmc = _GuardedBmc(await self._bmc(subject, node), self._leases, fence)
+                outcome = await execute(bmc, action.step, action.run)
         except TimeoutError:
             self._leases.require(fence)
             outcome = Waiting(reason=f"the BMC did not finish within {ACT_DEADLINE_S:.0f} s", retry_after_s=5.0)
+        except FencedError:
+            raise
+        except MetalwrightError as error:
+            outcome = Waiting(reason=_words(error), retry_after_s=15.0)
+        except Exception as error:  # the loop's border, as for looks
+            log.exception("an action on %s crashed", subject)
+            outcome = Failed(fault=f"metalwright failed: {type(error).__name__}: {error}", needs_person=True)
         finally:
             self._acts.pop(timeout, None)
         return Acted(subject=subject, fence=fence, run=self._outcome(action.run, outcome))
@@ -161,6 +179,10 @@ class Machines:
             if idle is not None:
                 await self._open.pop(idle).close()
         return bmc
+
+
+def _words(error: MetalwrightError) -> str:
+    return error.message + (f" ({error.hint})" if error.hint else "")
 
 
 class _GuardedBmc:

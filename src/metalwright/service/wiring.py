@@ -109,7 +109,7 @@ def _worker_id(state: StateFolder) -> WorkerId:
 
 
 def _bmcs(folder: Path, stored: StoredSpec, state: StateFolder, clock: SystemClock) -> BmcFactory:
-    memory = BmcMemory(state.path / "bmcs.json")
+    memory = BmcMemory(state.path / "bmcs")
     secrets = stored.spec.secrets.bmc
 
     # One factory per process: it remembers what each BMC and firmware taught it, and which accounts were refused.

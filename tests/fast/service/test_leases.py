@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from metalwright.model.errors import FencedError
+from metalwright.model.errors import FencedError, TemporaryError
 from metalwright.model.ids import WorkerId
 from metalwright.ports import Fence
 from metalwright.service.leases import LEASE_S, MARGIN_S, Leases
@@ -30,11 +30,12 @@ class VirtualClock:
 
 @dataclass
 class LeaseTable:
-    """ports.LeaseStore with one answer; `slow_s`: how long the database takes to give it."""
+    """ports.LeaseStore with one answer; `slow_s`: how long the database takes to give it; `ahead_s`: its clock."""
 
     clock: VirtualClock
     epochs: dict[str, int] = field(default_factory=lambda: {"r01": 1, "r02": 1})
     slow_s: float = 0.0
+    ahead_s: float = 0.0
 
     async def claim(self, worker: WorkerId, lease_s: float) -> Sequence[Fence]:
         self.clock.at += self.slow_s
@@ -44,7 +45,7 @@ class LeaseTable:
         self.epochs.clear()
 
     async def database_now(self) -> float:
-        return self.clock.at
+        return self.clock.at + self.ahead_s
 
 
 def held() -> tuple[VirtualClock, LeaseTable, Leases]:
@@ -89,3 +90,16 @@ def test_released_leases_are_no_longer_held() -> None:
     _, _, leases = held()
     asyncio.run(leases.release())
     assert not leases.held()
+
+
+@pytest.mark.parametrize("ahead_s", [MARGIN_S + 0.1, -MARGIN_S - 0.1, 3600.0])
+def test_a_worker_whose_clock_is_wrong_stops(ahead_s: float) -> None:
+    """It gives its shards back and takes none, until the clocks agree again."""
+    _, table, leases = held()
+    table.ahead_s = ahead_s
+    with pytest.raises(TemporaryError, match="clock is"):
+        asyncio.run(leases.renew())
+    assert not leases.held() and not table.epochs
+    table.ahead_s, table.epochs = MARGIN_S / 2, {"r01": 3}
+    asyncio.run(leases.renew())
+    assert set(leases.held()) == {"r01"}

@@ -38,7 +38,7 @@ def _remember(arguments: tuple[str, int]) -> None:
 
 def test_bmc_memory_loses_nothing_between_processes(tmp_path: Path) -> None:
     """Pins and left-over sessions of twelve BMCs, written by four processes at once."""
-    file = tmp_path / "bmcs.json"
+    file = tmp_path / "bmcs"
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         pool.map(_remember, [(str(file), number) for number in range(12)])
     memory = BmcMemory(file)
@@ -47,9 +47,15 @@ def test_bmc_memory_loses_nothing_between_processes(tmp_path: Path) -> None:
 
 
 def test_a_damaged_bmc_memory_is_not_overwritten(tmp_path: Path) -> None:
-    """Pins that cannot be read are never silently forgotten."""
-    file = tmp_path / "bmcs.json"
-    file.write_text("{")
-    with pytest.raises(InputError, match="cannot be read"):
-        BmcMemory(file)
-    assert file.read_text() == "{"
+    """A pin that cannot be read is never silently forgotten, and harms no other BMC."""
+    memory = BmcMemory(tmp_path / "bmcs")
+    memory.put("https://bmc1", "sha256:1")
+    (damaged,) = (tmp_path / "bmcs").glob("*.json")
+    damaged.write_text("{")
+    with pytest.raises(InputError, match="memory of https://bmc1, cannot be read"):
+        memory.get("https://bmc1")
+    with pytest.raises(InputError):
+        memory.put("https://bmc1", "sha256:2")
+    assert damaged.read_text() == "{"
+    memory.put("https://bmc2", "sha256:2")
+    assert memory.get("https://bmc2") == "sha256:2"

@@ -18,6 +18,7 @@ FOREVER_S = float("inf")
 
 POWER = Sight(kind=Kind.BMC_POWER, witnesses=(Witness.OUT_OF_BAND,), max_age_s=POWER_S)
 INSTALLED = Sight(kind=Kind.AGENT_BOOT, witnesses=(Witness.RUNNING_SYSTEM,), max_age_s=FOREVER_S)
+INSTALLED_IF_ANY = Sight(kind=Kind.AGENT_BOOT, witnesses=(Witness.RUNNING_SYSTEM,), max_age_s=FOREVER_S, optional=True)
 RAM_BOOT = Sight(kind=Kind.AGENT_BOOT, witnesses=(Witness.RAM_DISK,), max_age_s=FOREVER_S, optional=True)
 WRITTEN = Sight(kind=Kind.DISK_IMAGE, witnesses=(Witness.RAM_DISK,), max_age_s=FOREVER_S)
 MEASURED = Sight(kind=Kind.SYSTEM_IMAGE, witnesses=(Witness.RUNNING_SYSTEM,), max_age_s=IN_BAND_S, since_boot=True)

@@ -190,6 +190,8 @@ class HardwareProfile:
     nvlinks_per_gpu: int
     nvlink_gbps: float
     """One NVLink, one direction, in Gbit/s as Redfish reports CurrentSpeedGbps."""
+    nvlinks_per_switch: tuple[int, ...] = ()
+    """NVLinks of each GPU to each NVSwitch, in the switches' order; empty where it is not known: then all GPUs must be alike."""
     gpu_pcie_generation: int
     gpu_pcie_width: int
     gpu_memory_mib: int

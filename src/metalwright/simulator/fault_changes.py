@@ -3,7 +3,7 @@
 import string
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from metalwright.model.errors import InputError
 from metalwright.model.hardware import NvLink
@@ -89,21 +89,57 @@ def gpu_pcie_downgraded(parts: ServerParts, arguments: Arguments) -> ServerParts
     return replace(parts, gpus=_instead(parts.gpus, position, replace(gpu, pcie=link)))
 
 
+def gpu_pcie_trained_low(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    """Slot and GPU could do better: a dirty contact, a weak retimer."""
+    position, generation, width = _gpu(parts, arguments), index(arguments, "generation"), index(arguments, "width")
+    gpu = parts.gpus[position]
+    if gpu.pcie is None:
+        return parts
+    return replace(parts, gpus=_instead(parts.gpus, position, replace(gpu, pcie=replace(gpu.pcie, generation=generation, width=width))))
+
+
 def degraded_nvlink(parts: ServerParts, arguments: Arguments) -> ServerParts:
-    """Down, or up at half its speed on one lane."""
+    """Down, training for ever, up at half its speed on one lane, or up on one lane and said to be fast."""
+    position, link = _nvlink(parts, arguments)
+    changes: dict[str, dict[str, Any]] = {
+        "down": {"state": "down", "gbps": 0.0},
+        "training": {"state": "training", "gbps": 0.0},
+        "slow": {"gbps": (link.gbps or 0) / 2, "width": 1},
+        "narrow": {"width": 1},
+    }
+    how = choice(arguments, "how", tuple(changes))
+    return replace(parts, nvlinks=_instead(parts.nvlinks, position, replace(link, **changes[how])))
+
+
+def missing_nvlink(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    """Neither end is listed."""
+    return replace(parts, nvlinks=_without(parts.nvlinks, _nvlink(parts, arguments)[0]))
+
+
+def one_sided_nvlink(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    """The switch's port names another GPU port than the one that names it."""
+    position, link = _nvlink(parts, arguments)
+    return replace(parts, nvlinks=_instead(parts.nvlinks, position, replace(link, peer_agrees=False)))
+
+
+def miswired_nvlink(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    """Its far end is exchanged with that of the first port of another GPU on another switch. Everything is up, both ends agree."""
+    position, link = _nvlink(parts, arguments)
+    switch = (link.peer or "").partition(":")[0]
+    for other, each in enumerate(parts.nvlinks):
+        if each.gpu != link.gpu and each.peer and each.peer.partition(":")[0] != switch:
+            exchanged = _instead(parts.nvlinks, position, replace(link, peer=each.peer))
+            return replace(parts, nvlinks=_instead(exchanged, other, replace(each, peer=link.peer)))
+    raise InputError("this server has no second GPU and switch to exchange the link with", hint="use a profile with NVSwitches")
+
+
+def _nvlink(parts: ServerParts, arguments: Arguments) -> tuple[int, NvLink]:
+    """Place and link of `gpu=… port=…`; InputError when there is none."""
     gpu, port = parts.gpus[_gpu(parts, arguments)].index, index(arguments, "port")
-    how = choice(arguments, "how", ("down", "slow"))
-    if not any((link.gpu, link.port) == (gpu, port) for link in parts.nvlinks):
-        raise InputError(f"GPU {arguments['gpu']} has no NVLink {port}", hint="NVLink ports are numbered from 0")
-
-    def degrade(link: NvLink) -> NvLink:
-        if (link.gpu, link.port) != (gpu, port):
-            return link
-        if how == "down":
-            return replace(link, state="down", gbps=0.0)
-        return replace(link, gbps=(link.gbps or 0) / 2, width=1)
-
-    return replace(parts, nvlinks=tuple(degrade(link) for link in parts.nvlinks))
+    for position, link in enumerate(parts.nvlinks):
+        if (link.gpu, link.port) == (gpu, port):
+            return position, link
+    raise InputError(f"GPU {arguments['gpu']} has no NVLink {port}", hint="NVLink ports are numbered from 0")
 
 
 def missing_nvswitch(parts: ServerParts, arguments: Arguments) -> ServerParts:

@@ -43,6 +43,29 @@ def _link(position: int, **fields: object) -> Change:
     return lambda case: with_bmc(case, nvlinks=tuple(links))
 
 
+def _scattered(case: NodeCase) -> NodeCase:
+    """Half of the GPUs have a link on another switch than the other half."""
+    links = bmc_facts().nvlinks
+    moved = (replace(link, peer=f"NVSwitch_1:{900 + link.gpu}") if link.gpu % 2 == 0 and link.port == 0 else link for link in links)
+    return with_bmc(case, nvlinks=tuple(moved))
+
+
+def _trained(position: int, generation: int, width: int) -> Change:
+    """Before the first installed boot every GPU runs at generation 5 x16, but for one."""
+
+    def change(case: NodeCase) -> NodeCase:
+        links = [PcieLink(generation=5, width=16, max_generation=5, max_width=16)] * 8
+        links[position] = PcieLink(generation=generation, width=width, max_generation=5, max_width=16)
+        gpus = tuple(replace(gpu, pcie=link) for gpu, link in zip(bmc_facts().gpus, links, strict=True))
+        return with_bmc(_not_installed(case), gpus=gpus)
+
+    return change
+
+
+def _not_installed(case: NodeCase) -> NodeCase:
+    return replace(case, observations={key: seen for key, seen in case.observations.items() if key[1] is not RUNNING})
+
+
 def _agent_nic(**fields: object) -> Change:
     nics = list(agent_facts().nics)
     nics[2] = replace(nics[2], **fields)  # type: ignore[arg-type]
@@ -149,6 +172,8 @@ FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
     "inventory.gpu-pcie": [
         ("generation 4", bmc_gpu(4, pcie=PcieLink(max_generation=4, max_width=16)), "at most generation 4 x16", "gpu:5"),
         ("width 8", bmc_gpu(4, pcie=PcieLink(max_generation=5, max_width=8)), "x8", "gpu:5"),
+        ("trained narrow", _trained(4, generation=5, width=8), "GPU_SXM_5: trained at generation 5 x8", "gpu:5"),
+        ("trained slow", _trained(4, generation=3, width=16), "GPU_SXM_5: trained at generation 3 x16", "gpu:5"),
     ],
     "inventory.nvswitches": [
         ("one gone", lambda c: with_bmc(c, nvswitches=bmc_facts().nvswitches[1:]), "3: NVSwitch_1", ""),
@@ -158,8 +183,17 @@ FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
         ("one slow", _link(18 * 4 + 11, gbps=106.25), "runs at 106.25 Gbit/s", "gpu:5"),
         ("one training", _link(0, state="training"), "NVLink 0 to NVSwitch_0:18 is training", "gpu:1"),
         ("ends disagree", _link(0, peer_agrees=False), "the far end names another port", "gpu:1"),
+        ("half its lanes", _link(18 * 4 + 11, width=1), "NVLink 11 to NVSwitch_3:101 runs on 1 of 2 lanes", "gpu:5"),
         ("one not there", lambda c: with_bmc(c, nvlinks=bmc_facts().nvlinks[1:]), "17 of 18 NVLinks", "gpu:1"),
         ("all of two GPUs", lambda c: with_bmc(c, nvlinks=bmc_facts().nvlinks[36:]), "2 of 8 at fault", ""),
+    ],
+    "inventory.nvlink-matrix": [
+        ("to another switch", _link(18 * 4, peer="NVSwitch_1:999"), "4 NVLinks (ports 4, 8, 12, 16) reach NVSwitch_0, 5 are", "gpu:5"),
+        ("one not there", lambda c: with_bmc(c, nvlinks=bmc_facts().nvlinks[1:]), "reach NVSwitch_0, 5 are expected", "gpu:1"),
+        ("down and nowhere", _link(0, state="down", peer=None), "reach NVSwitch_0, 5 are expected", "gpu:1"),
+        ("a port named twice", _link(18, peer="NVSwitch_0:18"), "NVLink 0 names NVSwitch_0:18, as others do", ""),
+        ("not the profile's", lambda c: replace(c, profile=replace(PROFILE, nvlinks_per_switch=(4, 5, 5, 4))), "8 of 8 at fault", ""),
+        ("no two GPUs alike", _scattered, "GPU_SXM_2: 4 + 6 + 4 + 4", ""),
     ],
     "inventory.nics": [
         ("seven", lambda c: with_agent(c, nics=agent_facts().nics[1:]), "7: mlx5_1", ""),
@@ -224,6 +258,7 @@ UNDETERMINED: dict[str, list[tuple[str, Change, str]]] = {
     ],
     "inventory.gpu-pcie": [
         ("no link", bmc_gpu(0, pcie=None), "GPU_SXM_1"),
+        ("all trained low, before the first installed boot", _not_installed, "all GPUs trained alike and lower: generation 1 x16"),
         ("a GPU is not there", lambda c: with_bmc(c, gpus=bmc_facts().gpus[1:]), "7 GPUs of 8"),
     ],
     "inventory.nvlinks": [
@@ -231,6 +266,10 @@ UNDETERMINED: dict[str, list[tuple[str, Change, str]]] = {
         ("no speed", _link(0, gbps=None), "GPU 1 NVLink 0"),
         ("far end not read", _link(0, peer_agrees=None), "GPU 1 NVLink 0"),
         ("a GPU is not there", lambda c: with_bmc(c, gpus=bmc_facts().gpus[1:]), "7 of 8"),
+    ],
+    "inventory.nvlink-matrix": [
+        ("far end not said", _link(0, peer=None), "NVLink 0 of GPU 1"),
+        ("a switch is not there", lambda c: with_bmc(c, nvswitches=bmc_facts().nvswitches[1:]), "3 NVSwitches"),
     ],
     "inventory.nics": [("RDMA not known", _agent_nic(rdma=None), "cannot be told")],
     "inventory.drives": [
@@ -259,6 +298,7 @@ NOT_APPLICABLE: dict[str, list[tuple[Change, str]]] = {
     "inventory.gpu-pcie": [(lambda c: replace(c, profile=replace(PROFILE, gpus=0)), "no GPUs")],
     "inventory.nvswitches": [(lambda c: replace(c, profile=replace(PROFILE, nvswitches=0)), "no NVSwitches")],
     "inventory.nvlinks": [(lambda c: replace(c, profile=replace(PROFILE, nvlinks_per_gpu=0)), "no NVLinks")],
+    "inventory.nvlink-matrix": [(lambda c: replace(c, profile=replace(PROFILE, nvswitches=0)), "no NVSwitches")],
     "inventory.purchase": [(lambda c: replace(c, spec=replace(SPEC, purchase=())), "no purchase list")],
     "firmware.baseline": [(_baseline("other", "x", "1"), "no firmware baseline")],
     "os.kernel": [(lambda c: replace(c, image=replace(BUILT, manifest=replace(BUILT.manifest, kernel=""))), "names no kernel")],
@@ -294,7 +334,10 @@ PASSES: dict[str, list[tuple[str, Change]]] = {
             lambda c: with_agent(c, nics=(*agent_facts().nics, Nic(name="eno1", serial="ONBOARD1", rdma=False))),
         ),
     ],
-    "inventory.gpu-pcie": [("idle at generation 1", bmc_gpu(0, pcie=PcieLink(generation=1, width=8, max_generation=6, max_width=16)))],
+    "inventory.gpu-pcie": [
+        ("idle at generation 1 under an installed system", bmc_gpu(0, pcie=PcieLink(generation=1, width=8, max_generation=6, max_width=16)))
+    ],
+    "inventory.nvlink-matrix": [("a link that is down and says where it leads", _link(0, state="down", gbps=None))],
     "inventory.memory": [("firmware took 2 %", lambda c: with_bmc(c, memory_mib=2_055_208))],
     "firmware.baseline": [("a pattern", _baseline("compute", "HGX_FW_*", "HGX-22.10-1"))],
     "os.boot": [("the RAM disk was never seen", _never_in_ram)],

@@ -1,6 +1,17 @@
 """The `inventory` gate: the machine in the rack is the one that was bought, specified and wired, part by part."""
 
-from metalwright.gates.inventory import bmc_answers, boot_claims, gpus, host, identity, nvlinks, purchase, witnesses
+from metalwright.gates.inventory import (
+    bmc_answers,
+    boot_claims,
+    gpu_pcie,
+    gpus,
+    host,
+    identity,
+    nvlink_matrix,
+    nvlinks,
+    purchase,
+    witnesses,
+)
 
 CHECKS = (
     bmc_answers.CHECK,
@@ -10,9 +21,10 @@ CHECKS = (
     host.CPUS,
     host.MEMORY,
     gpus.GPUS,
-    gpus.PCIE,
+    gpu_pcie.CHECK,
     gpus.NVSWITCHES,
     nvlinks.CHECK,
+    nvlink_matrix.CHECK,
     host.NICS,
     host.DRIVES,
     boot_claims.CHECK,

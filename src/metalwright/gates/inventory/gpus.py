@@ -1,4 +1,4 @@
-"""inventory.gpus, gpu-pcie, nvswitches: the accelerators against the hardware profile, as the BMC sees them."""
+"""inventory.gpus, nvswitches: the accelerators against the hardware profile, as the BMC sees them."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -34,27 +34,6 @@ def judge_gpus(case: NodeCase) -> tuple[Answer, ...]:
         reason = f"model, serial or memory of {listed(unknown)} is not said"
         return undetermined(reason, "update the BMC's firmware, or waive with a reason", expected=expected)
     return passed(expected, f"{number(wanted, 'GPU')}, serials {', '.join(sorted(serial_of(gpu.serial) or '' for gpu in gpus))}")
-
-
-def judge_pcie(case: NodeCase) -> tuple[Answer, ...]:
-    """The best link that slot and GPU agreed on. What runs at idle is not judged: links save power then."""
-    gpus, generation, width = out_of_band(case).gpus, case.profile.gpu_pcie_generation, case.profile.gpu_pcie_width
-    expected = f"every GPU can run PCIe generation {generation} x{width}"
-    links = [(gpu, gpu.pcie.max_generation if gpu.pcie else None, gpu.pcie.max_width if gpu.pcie else None) for gpu in gpus]
-    if len(gpus) < case.profile.gpus:
-        return undetermined(f"only {number(len(gpus), 'GPU')} of {case.profile.gpus} can be judged", MISSING, expected=expected)
-    faults = [
-        Fault(part=f"gpu:{gpu.index}", name=gpu.name, seen=f"at most generation {seen_generation or '?'} x{seen_width or '?'}")
-        for gpu, seen_generation, seen_width in links
-        if (seen_generation is not None and seen_generation < generation) or (seen_width is not None and seen_width < width)
-    ]
-    unknown = [gpu.name for gpu, seen_generation, seen_width in links if seen_generation is None or seen_width is None]
-    if unknown and not faults:
-        reason = f"the BMC does not say the best link of {listed(unknown)}"
-        return undetermined(reason, "judge it under load, or waive with a reason", expected=expected)
-    do = "reseat the module; check retimers, riser and BIOS slot settings (a host that limits the link belongs in the profile)"
-    ok = f"{number(len(gpus), 'GPU')} at generation {generation} x{width} or better"
-    return of_parts(faults, of=len(gpus), expected=expected, ok=ok, do=do)
 
 
 def judge_nvswitches(case: NodeCase) -> tuple[Answer, ...]:
@@ -126,18 +105,6 @@ GPUS = Check(
     profile=("gpus", "gpu_model", "gpu_memory_mib"),
     not_applicable=without("gpus", "GPUs"),
     thresholds=("gpu.memory-floor",),
-)
-PCIE = Check(
-    id=CheckId("inventory.gpu-pcie"),
-    gate=Gate.INVENTORY,
-    version=1,
-    title="GPU PCIe links can run at full speed",
-    rule="The best PCIe generation and width of every GPU reach the profile's; the present speed is judged under load only.",
-    source=f"{PROFILE}; Redfish Processor.SystemInterface.PCIe (MaxPCIeType, MaxLanes)",
-    sights=(bmc("gpus", "gpus/*/pcie"),),
-    judge=judge_pcie,
-    profile=("gpu_pcie_generation", "gpu_pcie_width"),
-    not_applicable=without("gpus", "GPUs"),
 )
 NVSWITCHES = Check(
     id=CheckId("inventory.nvswitches"),

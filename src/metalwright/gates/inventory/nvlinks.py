@@ -14,12 +14,13 @@ from metalwright.model.judgement import Gate
 
 
 def judge(case: NodeCase) -> tuple[Answer, ...]:
-    """count × state × speed × peer, per GPU."""
+    """count × state × speed × lanes × peer, per GPU."""
     facts, wanted = out_of_band(case), case.profile.nvlinks_per_gpu
     expected = f"{wanted} NVLinks per GPU up at {case.profile.nvlink_gbps:g} Gbit/s, both ends agreeing"
     if len(facts.gpus) < case.profile.gpus:
         return undetermined(f"only {len(facts.gpus)} of {case.profile.gpus} GPUs can be judged", MISSING, expected=expected)
-    faults = [fault for gpu in facts.gpus for fault in _faults(case, gpu, _links_of(facts, gpu))]
+    lanes = _lanes(facts)
+    faults = [fault for gpu in facts.gpus for fault in _faults(case, gpu, _links_of(facts, gpu), lanes)]
     unclear = [link for link in facts.nvlinks if _is_unclear(case, link)]
     if unclear and not faults:
         more = f" (and {len(unclear) - 1} more)" if len(unclear) > 1 else ""
@@ -34,20 +35,27 @@ def _links_of(facts: HardwareFacts, gpu: Gpu) -> tuple[NvLink, ...]:
     return tuple(link for link in facts.nvlinks if link.gpu == gpu.index)
 
 
-def _faults(case: NodeCase, gpu: Gpu, links: tuple[NvLink, ...]) -> list[Fault]:
-    part, found = f"gpu:{gpu.index}", [text for link in links for text in _wrong(case, link)]
+def _lanes(facts: HardwareFacts) -> int:
+    """Lanes of a whole link: the most that any link of this machine runs on; 0 where none is said."""
+    return max((link.width for link in facts.nvlinks if link.width is not None), default=0)
+
+
+def _faults(case: NodeCase, gpu: Gpu, links: tuple[NvLink, ...], lanes: int) -> list[Fault]:
+    part, found = f"gpu:{gpu.index}", [text for link in links for text in _wrong(case, link, lanes)]
     ports = {link.port for link in links}
     if len(ports) < case.profile.nvlinks_per_gpu:
         found.insert(0, f"{len(ports)} of {case.profile.nvlinks_per_gpu} NVLinks are there")
     return [Fault(part=part, name=gpu.name, seen=text) for text in found]
 
 
-def _wrong(case: NodeCase, link: NvLink) -> list[str]:
+def _wrong(case: NodeCase, link: NvLink, lanes: int) -> list[str]:
     name = f"NVLink {link.port}" + (f" to {link.peer}" if link.peer else "")
     if link.state in ("down", "training"):
         return [f"{name} is {link.state}"]
     slow = link.gbps is not None and link.gbps * 1000 < case.profile.nvlink_gbps * (1000 - limit("nvlink.speed-tolerance").value)
     found = [f"{name} runs at {link.gbps:g} Gbit/s"] if slow else []
+    if link.width is not None and link.width < lanes:
+        found.append(f"{name} runs on {link.width} of {lanes} lanes")
     if link.peer_agrees is False:
         found.append(f"{name}: the far end names another port")
     return found
@@ -65,10 +73,10 @@ def _name(link: NvLink) -> str:
 CHECK = Check(
     id=CheckId("inventory.nvlinks"),
     gate=Gate.INVENTORY,
-    version=1,
+    version=2,
     title="NVLinks are up",
-    rule="Every GPU has the profile's number of NVLinks, each up at the profile's speed, and each switch port names the GPU port back.",
-    source=f"{PROFILE}; Redfish Port (LinkStatus, CurrentSpeedGbps, ConnectedSwitchPorts); threshold nvlink.speed-tolerance",
+    rule="Every GPU has the profile's number of NVLinks, up at the profile's speed on all lanes; each switch port names the GPU port back.",
+    source=f"{PROFILE}; Redfish Port (LinkStatus, CurrentSpeedGbps, ActiveWidth, ConnectedSwitchPorts); threshold nvlink.speed-tolerance",
     sights=(bmc("gpus", "nvlinks", "nvswitches"),),
     judge=judge,
     profile=("nvlinks_per_gpu", "nvlink_gbps"),

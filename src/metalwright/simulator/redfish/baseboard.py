@@ -234,9 +234,10 @@ def switch_port(view: View, key: str, port: str) -> Document | None:
         return None
     gpu = next((each for each in view.parts.gpus if each.index == nvlink.gpu), None)
     wiring: Document = {}
-    if gpu is not None and nvlink.peer_agrees:
+    if gpu is not None and nvlink.peer_agrees is not None:
         endpoint = f"{NVLINK_FABRIC}/Endpoints/{gpu.name}"
-        wiring = {"AssociatedEndpoints": [link(endpoint)], "ConnectedPorts": [link(f"{gpu_path(gpu)}/Ports/NVLink_{nvlink.port}")]}
+        number = nvlink.port if nvlink.peer_agrees else nvlink.port + 1
+        wiring = {"AssociatedEndpoints": [link(endpoint)], "ConnectedPorts": [link(f"{gpu_path(gpu)}/Ports/NVLink_{number}")]}
     return _port(f"{NVLINK_FABRIC}/Switches/{key}/Ports/{port}", nvlink, wiring, "DownstreamPort", view)
 
 

@@ -253,6 +253,9 @@ class LeaseStore(Protocol):
 
     async def release(self, worker: WorkerId) -> None: ...
     async def database_now(self) -> Instant: ...
+    async def failover_gap(self) -> str:
+        """Why a failover of the database could lose what was acknowledged, in words; empty where it cannot, or where there is none."""
+        ...
 
 
 class PermitStore(Protocol):

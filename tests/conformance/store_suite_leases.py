@@ -105,3 +105,10 @@ async def test_the_databases_clock_runs(url: str) -> None:
         assert first > NOW
         while await store.database_now() <= first:
             await asyncio.sleep(0.005)
+
+
+async def test_a_lone_server_says_that_a_failover_is_unsafe(url: str) -> None:
+    """An embedded site has no failover; a server without a synchronous standby has an unsafe one."""
+    async with opened(url) as store:
+        gap = await store.failover_gap()
+    assert gap == "" if url.startswith("sqlite") else "no synchronous standby" in gap

@@ -20,6 +20,8 @@ def print_board(board: Board) -> None:
     out = console()
     out.print(headline(board))
     out.print(table(["node", *SHOWN, "waits for"], [board_line(row) for row in board.rows]))
+    if board.failover_gap:
+        out.print(board.failover_gap, style="yellow")
     if board.people:
         out.print(f"{board.people} node{'s' if board.people != 1 else ''} wait for a person: metalwright status NODE", style="yellow")
 
@@ -73,6 +75,7 @@ def board_json(board: Board) -> dict[str, Any]:
         "simulated": board.simulated,
         "plan": board.plan or "undetermined",
         "until": board.until,
+        "failover_gap": board.failover_gap or None,
         "nodes": [
             {
                 "node": node_of(row.subject),

@@ -24,6 +24,8 @@ class Board:
     at_goal: int
     people: int
     """Nodes that wait for a person."""
+    failover_gap: str
+    """Why a failover of the database could lose acknowledged rows; empty if it cannot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class StoreControl:
             until=until,
             rows=rows,
             at_goal=sum(row.colours.get(until) in ("green", "waived") for row in rows),
+            failover_gap=await self._store.failover_gap(),
             people=sum(row.waiting is not None and row.waiting.wait is Wait.PERSON for row in rows),
         )
 

@@ -7,7 +7,7 @@ holder never starts while an act of the last one may still be under way. Only `r
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Double, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import BindParameter, Connection, Double, bindparam, case, delete, func, or_, select, text, update
 
 from metalwright.model.ids import Instant, WorkerId
 from metalwright.ports import Fence
@@ -55,6 +55,13 @@ class Leases(Part):
             connection.execute(delete(workers).where(workers.c.worker == worker))
 
         await self._database.write(work)
+
+    async def failover_gap(self) -> str:
+        """Without a synchronous standby, a promoted standby may lack committed intents; leases and evidence would go back in time."""
+        if self._database.dialect == "sqlite":
+            return ""
+        names = await self._database.read(lambda connection: connection.execute(text("SHOW synchronous_standby_names")).scalar_one())
+        return "" if names else "failover unsafe: the database has no synchronous standby"
 
     async def database_now(self) -> Instant:
         return float(await self._database.read(lambda connection: connection.execute(select(DatabaseNow())).scalar_one()))

@@ -44,6 +44,9 @@ class LeaseTable:
     async def release(self, worker: WorkerId) -> None:
         self.epochs.clear()
 
+    async def failover_gap(self) -> str:
+        return ""
+
     async def database_now(self) -> float:
         return self.clock.at + self.ahead_s
 

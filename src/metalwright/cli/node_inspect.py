@@ -3,22 +3,15 @@
 import argparse
 import asyncio
 import json
-import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from ipaddress import ip_address
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from metalwright.model.errors import InputError
-from metalwright.model.secret import Secret
+from metalwright.cli.bmc_target import add_target_arguments, connected, target_of
 
 if TYPE_CHECKING:
-    from metalwright.drivers.redfish.client import RedfishClient
     from metalwright.drivers.redfish.inspection import Inspection
-    from metalwright.drivers.redfish.trust import CertificateTrust
 
 Json = dict[str, Any]
 _FILE_WIDTH = 200
@@ -31,20 +24,10 @@ def add_parser(sub: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     from metalwright.cli import node_capture
 
     parser = sub.add_parser("inspect", help="inventory, NVLink matrix and firmware of one BMC, no site needed")
-    add_account_arguments(parser)
+    add_target_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON document; its keys are stable (docs/node-inspect.md)")
     parser.set_defaults(run=run)
     node_capture.add_parser(sub)
-
-
-def add_account_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the BMC is, who asks, and which certificate may see the password."""
-    parser.add_argument("url", help="URL of the BMC, https://10.20.0.11")
-    parser.add_argument("--user", help="account on the BMC; without one, what the BMC shows to anyone")
-    parser.add_argument("--password-env", metavar="VAR", help="environment variable that holds the password")
-    parser.add_argument("--fingerprint", metavar="SHA256", help="sha256 of the BMC's certificate (shown when it is missing)")
-    parser.add_argument("--insecure-first-use", action="store_true", help="send the account to whatever certificate answers")
-    parser.add_argument("--timeout", type=float, default=3600.0, metavar="SECONDS", help="give up after this long (default 3600)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,62 +44,11 @@ async def _inspect(args: argparse.Namespace) -> "Inspection":
     from metalwright.drivers.redfish.inspection import inspect_bmc
     from metalwright.drivers.redfish.limits import Bounds
 
-    async with connected(args) as (client, trust):
+    target = target_of(args)
+    async with connected(args, target) as (client, trust):
         inspection = await inspect_bmc(client, Bounds())
-        inspection.report["bmc"]["certificate"] = args.fingerprint or trust.pins.get(trust.bmc)
+        inspection.report["bmc"]["certificate"] = target.fingerprint or trust.pins.get(trust.bmc)
         return inspection
-
-
-@asynccontextmanager
-async def connected(args: argparse.Namespace) -> "AsyncIterator[tuple[RedfishClient, CertificateTrust]]":
-    """A client for the BMC of the arguments; its session is ended on every way out. InputError rather than a password in wrong hands."""
-    from metalwright.drivers.redfish.factory import make_client
-    from metalwright.drivers.redfish.failures import timed_out
-    from metalwright.drivers.redfish.http_client import origin_of
-    from metalwright.drivers.redfish.limits import Bounds
-    from metalwright.drivers.redfish.trust import CertificateTrust, MemoryPins
-
-    trust = CertificateTrust(str(origin_of(args.url)), MemoryPins(), args.fingerprint)
-    account = _account(args)
-    client = make_client(args.url, account, trust, Bounds())
-    try:
-        async with asyncio.timeout(args.timeout):
-            if account is not None and not (args.fingerprint or args.insecure_first_use or _is_loopback(args.url)):
-                await client.root()  # reveals the certificate, needs no account
-                _refuse_unknown(args.url, trust.pins.get(trust.bmc))
-            yield client, trust
-    except TimeoutError as error:
-        raise timed_out(args.url, args.timeout) from error
-    finally:
-        await client.close()
-
-
-def _account(args: argparse.Namespace) -> tuple[Secret, Secret] | None:
-    if args.user is None:
-        return None
-    if args.password_env is None:
-        raise InputError("--user without --password-env", hint="put the password into an environment variable and name it")
-    password = os.environ.get(args.password_env)
-    if password is None:
-        raise InputError(f"environment variable {args.password_env} is not set", hint=f"export {args.password_env}=…")
-    return Secret(args.user), Secret(password)
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _refuse_unknown(url: str, seen: str | None) -> None:
-    """Trust on first use would hand the password to a man in the middle: a person looks at the certificate first."""
-    if seen is None:
-        hint = "use https, or --insecure-first-use to send the password in the clear"
-        raise InputError(f"{url} is not encrypted: no password was sent", hint=hint)
-    hint = f"compare it with the BMC's own screen, then add --fingerprint {seen}"
-    raise InputError(f"certificate of {url}: {seen}; no password was sent", hint=hint)
 
 
 # -- for people ----------------------------------------------------------------------------------------------------------------

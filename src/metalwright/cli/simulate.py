@@ -9,9 +9,15 @@ from typing import Any
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser("simulate", help="serve a simulated GPU site; inject and clear faults")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    serve = actions.add_parser("serve", help="serve every BMC and machine of a simulated site until interrupted")
-    serve.add_argument("site", type=Path)
-    serve.add_argument("--state", type=Path, help="where disks and faults live (default: SITE/.simulator)")
+    serve = actions.add_parser("serve", help="serve every BMC and machine of a simulated site, or one recorded BMC, until interrupted")
+    serve.add_argument("site", type=Path, nargs="?")
+    serve.add_argument("--capture", type=Path, metavar="FILE", help="a recorded tree instead of a site: archive or folder")
+    serve.add_argument(
+        "--listen", default="https://127.0.0.1:9443", metavar="URL", help="loopback URL of the recorded BMC (default %(default)s)"
+    )
+    serve.add_argument("--user", help="account of the recorded BMC (default: it takes any, and none)")
+    serve.add_argument("--password-env", metavar="VAR", help="environment variable that holds its password")
+    serve.add_argument("--state", type=Path, help="where disks, faults and certificates live (default: SITE/.simulator, or nowhere)")
     serve.add_argument("--seed", type=int, default=0)
     serve.add_argument("--latency-ms", type=float, default=0.0, help="added to every Redfish answer")
     serve.add_argument("--speed", type=float, default=1.0, help="how much faster machines start")
@@ -38,8 +44,13 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 
 def _serve(args: argparse.Namespace) -> int:
+    from metalwright.model.errors import InputError
     from metalwright.service.simulation import run_simulated_site
 
+    if (args.site is None) == (args.capture is None):
+        raise InputError("give a site folder or --capture FILE, one of them", hint="metalwright simulate serve --help")
+    if args.capture is not None:
+        return _serve_recorded(args)
     asyncio.run(
         run_simulated_site(
             args.site,
@@ -51,6 +62,29 @@ def _serve(args: argparse.Namespace) -> int:
             say=lambda text: print(text, flush=True),
         )
     )
+    return 0
+
+
+def _serve_recorded(args: argparse.Namespace) -> int:
+    from contextlib import ExitStack
+    from tempfile import TemporaryDirectory
+
+    from metalwright.cli.bmc_target import account_of
+    from metalwright.service.simulation import run_recorded_bmc
+
+    account = account_of(args)
+    with ExitStack() as stack:
+        state = args.state or Path(stack.enter_context(TemporaryDirectory(prefix="metalwright-")))
+        asyncio.run(
+            run_recorded_bmc(
+                args.capture,
+                args.listen,
+                state,
+                account=(account[0].reveal(), account[1]) if account else None,
+                latency_s=args.latency_ms / 1000,
+                say=lambda text: print(text, flush=True),
+            )
+        )
     return 0
 
 

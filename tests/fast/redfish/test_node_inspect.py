@@ -1,13 +1,10 @@
 """`node inspect`: the first thing a user tries, on a recorded DGX H100 and on BMCs that should not get a password."""
 
 import argparse
-import asyncio
 import json
 import socket
 import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,31 +14,12 @@ from tree_bmc import TreeBmc, recorded
 
 from metalwright.cli import node_inspect
 from metalwright.model.errors import InputError, MetalwrightError
+from tests.fast.redfish.listening import listening
 
 KEYS = [
     "bmc", "identity", "power", "boot", "bios_version", "tpm", "cpus", "memory_mib", "dimms", "gpus", "nvswitches", "nvlink_edges",
     "nics", "drives", "power_supplies", "pcie_devices", "firmware", "console", "component_integrity", "gaps", "lenient_readings",
 ]  # fmt: skip
-
-
-@contextmanager
-def listening(bmc: TreeBmc) -> Iterator[TreeBmc]:
-    """The BMC in a thread of its own, since the command runs its own event loop."""
-    ready, done = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        async with bmc:
-            ready.set()
-            await asyncio.to_thread(done.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    try:
-        assert ready.wait(10)
-        yield bmc
-    finally:
-        done.set()
-        thread.join()
 
 
 def inspect(*arguments: str) -> int:

@@ -101,7 +101,7 @@ class RedfishSite:
             return
         name = self._by_address.get(tuple(scope["server"]))
         if name is None:
-            await _send(send, Answer(status=404), is_head=False)
+            await send_answer(send, Answer(status=404), is_head=False)
             return
         faults = self.faults[name]
         if faults.mute:
@@ -114,7 +114,7 @@ class RedfishSite:
             answer = await self._answer(name, scope, receive)
         except Refused as refused:
             answer = refused.answer
-        await _send(send, answer, is_head=scope["method"] == "HEAD")
+        await send_answer(send, answer, is_head=scope["method"] == "HEAD")
 
     async def _answer(self, name: NodeName, scope: Scope, receive: Receive) -> Answer:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
@@ -122,7 +122,7 @@ class RedfishSite:
         path = path.rstrip("/") if len(path) > 1 else path
         _check_headers(headers)
         method = scope["method"]
-        body = await _body(receive, headers) if method in {"POST", "PATCH", "PUT"} else {}
+        body = await read_body(receive, headers) if method in {"POST", "PATCH", "PUT"} else {}
         user = self._user_of(name, headers)
         is_read = method in {"GET", "HEAD"}
         is_login = method == "POST" and path in _LOGIN
@@ -244,7 +244,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
         raise refuse(406, "GeneralError", "Only application/json is offered.")
 
 
-async def _body(receive: Receive, headers: Mapping[str, str]) -> Mapping[str, Any]:
+async def read_body(receive: Receive, headers: Mapping[str, str]) -> Mapping[str, Any]:
     """A JSON object of at most 1 MiB; an empty body counts as `{}`."""
     raw = b""
     while True:
@@ -301,7 +301,8 @@ def _described_by(document: Document) -> str:
     return f"<http://redfish.dmtf.org/schemas/v1/{'.'.join(kind[:-1])}.json>; rel=describedby"
 
 
-async def _send(send: Send, answer: Answer, *, is_head: bool) -> None:
+async def send_answer(send: Send, answer: Answer, *, is_head: bool) -> None:
+    """One ASGI response."""
     body = orjson.dumps(answer.document) if answer.document is not None else answer.raw
     head = {"OData-Version": "4.0", "Cache-Control": "no-cache"} | dict(answer.headers)
     if body is not None:

@@ -5,15 +5,17 @@ import asyncio.sslproto
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 import uvicorn
 
 from metalwright.model.errors import InputError
-from metalwright.simulator.redfish.app import RedfishSite
+from metalwright.simulator.redfish.app import Receive, RedfishSite, Scope, Send
 from metalwright.simulator.redfish.certificate import ensure_certificate
 
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Address = tuple[str, str, int]
 _BACKLOG = 128
 _TLS_BUFFER = 16 * 1024
 """asyncio keeps a read buffer of this size per TLS connection; its default of 256 KiB costs 290 kB for each idle client."""
@@ -37,10 +39,17 @@ class _QuietServer(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def serve_bmcs(site: RedfishSite, state_dir: Path) -> AsyncIterator[None]:
-    """Serve every BMC while the block runs. InputError when an address is taken or not ours to bind."""
-    sockets = _listen(site)
+    """Serve every BMC of a site while the block runs. InputError when an address is taken or not ours to bind."""
+    async with serve_app(site, site.addresses(), state_dir):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serve_app(app: App, addresses: Iterable[Address], state_dir: Path) -> AsyncIterator[None]:
+    """One application on several addresses (scheme, loopback host, port) while the block runs."""
+    sockets = _listen(addresses)
     tls = _tls_context(state_dir) if "https" in sockets else None
-    servers = [(_server(site, tls if scheme == "https" else None), opened) for scheme, opened in sockets.items()]
+    servers = [(_server(app, tls if scheme == "https" else None), opened) for scheme, opened in sockets.items()]
     tasks = [asyncio.create_task(server.serve(sockets=opened)) for server, opened in servers]
     try:
         for server, _ in servers:
@@ -53,11 +62,11 @@ async def serve_bmcs(site: RedfishSite, state_dir: Path) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-def _listen(site: RedfishSite) -> dict[str, list[socket.socket]]:
+def _listen(addresses: Iterable[Address]) -> dict[str, list[socket.socket]]:
     """Bound sockets by scheme; all or none."""
     opened: dict[str, list[socket.socket]] = {}
     with contextlib.ExitStack() as undo:
-        for scheme, host, port in site.addresses():
+        for scheme, host, port in addresses:
             if scheme not in {"http", "https"}:
                 raise InputError(f"BMC URL scheme {scheme} is not http or https", hint="edit the bmc column of nodes.csv")
             # The protocol is named because asyncio sets TCP_NODELAY only then; without it every answer takes 40 ms.
@@ -74,9 +83,9 @@ def _listen(site: RedfishSite) -> dict[str, list[socket.socket]]:
     return opened
 
 
-def _server(site: RedfishSite, tls: ssl.SSLContext | None) -> _QuietServer:
+def _server(app: App, tls: ssl.SSLContext | None) -> _QuietServer:
     config = uvicorn.Config(
-        site,
+        app,
         http="httptools",
         loop="asyncio",
         lifespan="off",

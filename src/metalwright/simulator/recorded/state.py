@@ -139,7 +139,7 @@ class RecordedState:
             document = self.document(place)
             boot = document.get("Boot")
             if document:
-                self._put(place, document | {"Boot": (boot if isinstance(boot, dict) else {}) | changes})
+                self._put(place, {**document, "Boot": {**(boot if isinstance(boot, dict) else {}), **changes}})
 
     def _put(self, path: str, document: Document) -> None:
         """A changed document has another ETag, where it had one."""

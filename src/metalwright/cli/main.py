@@ -10,7 +10,7 @@ from importlib import import_module
 from metalwright import __version__
 from metalwright.model.errors import InputError, InvariantError, MachineFault, MetalwrightError, SpecError, TemporaryError
 
-VERBS = ("init", "check", "plan", "apply", "status", "explain", "gate", "evidence", "node", "image", "simulate")
+VERBS = ("init", "check", "plan", "apply", "status", "explain", "gate", "evidence", "node", "image", "simulate", "judge")
 
 EXIT_BAD_INPUT, EXIT_COULD_NOT_RUN = 3, 4
 INTERRUPTED = 130

@@ -10,6 +10,8 @@ from metalwright.gates.check import Check, Sight, SiteCheck
 from metalwright.gates.freshness import WHAT, WHO, Blocked, usable_look
 from metalwright.gates.judge import judge_check
 from metalwright.gates.limits import limit
+from metalwright.gates.readings.check import PLATFORM, ReadingCheck
+from metalwright.gates.readings.registry import READING_CHECKS, find_reading_check
 from metalwright.gates.registry import ALL_CHECKS, find_check
 from metalwright.model.case import NodeCase, SiteCase
 from metalwright.model.errors import InputError
@@ -48,6 +50,9 @@ class Explanation:
 def explain(check_id: str, case: NodeCase | SiteCase | None = None) -> Explanation:
     """InputError when there is no such check, or when it is not one of this case's kind."""
     check = find_check(check_id)
+    reading = find_reading_check(check_id)
+    if reading is not None and case is None:
+        return _of_reading(reading)
     if check is None:
         raise InputError(f"there is no check {check_id}", hint=_nearest(check_id))
     if case is not None and isinstance(check, Check) is not isinstance(case, NodeCase):
@@ -64,6 +69,21 @@ def explain(check_id: str, case: NodeCase | SiteCase | None = None) -> Explanati
         numbers=(*_profile_numbers(check, case), *(_threshold(name) for name in check.thresholds)),
         witnesses=tuple(_witness(case, sight) for sight in check.sights) if isinstance(check, Check) else (),
         findings=judge_check(case, check) if case is not None else (),
+    )
+
+
+def _of_reading(check: ReadingCheck) -> Explanation:
+    """A check over tool output: `metalwright judge` shows what was seen."""
+    profile = [Number(name=name, value="as in the platform", unit="", source=PLATFORM) for name in check.profile]
+    return Explanation(
+        check=check.id,
+        gate=check.gate,
+        version=check.version,
+        title=check.title,
+        rule=check.rule,
+        source=check.source,
+        numbers=(*profile, *(_threshold(name) for name in check.thresholds)),
+        witnesses=((check.reads.__doc__ or "").partition("\n")[0],),
     )
 
 
@@ -138,6 +158,6 @@ def _witness(case: NodeCase | SiteCase | None, sight: Sight) -> str:
 
 
 def _nearest(name: str) -> str:
-    ids = [check.id for check in ALL_CHECKS]
+    ids = [check.id for check in (*ALL_CHECKS, *READING_CHECKS)]
     close = get_close_matches(name, ids, n=3, cutoff=0.4)
     return f"did you mean {', '.join(close)}?" if close else "metalwright gate list shows every check"

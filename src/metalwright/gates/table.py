@@ -3,6 +3,7 @@
 from metalwright.codec.thresholds import library
 from metalwright.gates.check import Check, Sight, SiteCheck
 from metalwright.gates.freshness import WHAT, WHO
+from metalwright.gates.readings.registry import READING_CHECKS
 from metalwright.gates.registry import ALL_CHECKS
 from metalwright.model.judgement import Gate
 from metalwright.model.observation import Witness
@@ -14,19 +15,33 @@ passes or is not applicable. A look that is missing, failed, too old, from befor
 reads makes it *undetermined*, which never passes.
 """
 
+READINGS = """## Tool output
+
+What `metalwright judge FILE` judges: output of the tools on a node. Numbers of a platform are in `data/accelerators.toml`. A fact that
+cannot be read makes its check *undetermined*; a check that nothing in the files can answer is *not in this file*.
+"""
+
 
 def render() -> str:
     """Markdown: one table per gate, then the thresholds."""
     gates: dict[Gate, list[Check | SiteCheck]] = {}
     for check in ALL_CHECKS:
         gates.setdefault(check.gate, []).append(check)
-    parts = [HEAD, *(_gate(gate, checks) for gate, checks in gates.items()), _thresholds()]
+    parts = [HEAD, *(_gate(gate, checks) for gate, checks in gates.items()), _readings(), _thresholds()]
     return "\n".join(parts)
 
 
 def _gate(gate: Gate, checks: list[Check | SiteCheck]) -> str:
     rows = [_row(check) for check in checks]
     return "\n".join((f"## Gate `{gate}`", "", "| check | rule | rests on | numbers | source |", "|---|---|---|---|---|", *rows, ""))
+
+
+def _readings() -> str:
+    rows = []
+    for check in READING_CHECKS:
+        numbers = ", ".join([*(f"platform `{name}`" for name in check.profile), *(f"`{name}`" for name in check.thresholds)])
+        rows.append(f"| `{check.id}` v{check.version} | {check.rule} | `{check.reads.__name__}` | {numbers} | {check.source} |")
+    return "\n".join((READINGS, "| check | rule | reads | numbers | source |", "|---|---|---|---|---|", *rows, ""))
 
 
 def _row(check: Check | SiteCheck) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from metalwright.codec.thresholds import library, parse
 from metalwright.gates.explain import as_text, explain
+from metalwright.gates.readings.registry import READING_CHECKS
 from metalwright.gates.registry import CHECKS, SITE_CHECKS
 from metalwright.gates.table import render
 from metalwright.model.errors import InputError, InvariantError
@@ -74,7 +75,7 @@ def test_numbers_named_by_checks_exist() -> None:
     """Thresholds and profile numbers are names of real data, and no threshold is unused."""
     names = {field.name for field in fields(HardwareProfile)}
     assert {name for check in CHECKS for name in check.profile} <= names
-    assert {name for check in EVERY for name in check.thresholds} == set(library())
+    assert {name for check in (*EVERY, *READING_CHECKS) for name in check.thresholds} == set(library())
 
 
 @pytest.mark.parametrize(

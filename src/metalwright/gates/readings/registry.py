@@ -1,0 +1,17 @@
+"""Every check over tool output, in the order it is shown."""
+
+from metalwright.gates.readings import gpu_fabric, gpu_health, gpu_identity, gpu_load, gpu_settings
+from metalwright.gates.readings.check import ReadingCheck
+
+READING_CHECKS: tuple[ReadingCheck, ...] = (
+    *gpu_identity.CHECKS,
+    *gpu_health.CHECKS,
+    *gpu_settings.CHECKS,
+    *gpu_load.CHECKS,
+    *gpu_fabric.CHECKS,
+)
+
+
+def find_reading_check(name: str) -> ReadingCheck | None:
+    """The check with that id."""
+    return next((check for check in READING_CHECKS if check.id == name), None)

@@ -1,0 +1,31 @@
+"""A reading in one line: what was seen; and the lines of what could not be read."""
+
+from collections import Counter
+
+from metalwright.gates.answers import cleaned, number
+from metalwright.model.gpu_state import GpuReport
+from metalwright.model.reading import Reading, Unreadable
+
+
+def summary(reading: Reading) -> str:
+    """What the text says, as a person would tell it."""
+    match reading.content:
+        case Unreadable():
+            return "nothing that can be judged"
+        case GpuReport() as report:
+            return cleaned(_gpus(report))
+
+
+def trouble(reading: Reading) -> tuple[str, ...]:
+    """Why it could not be read, or what of it could not."""
+    if isinstance(reading.content, Unreadable):
+        return (cleaned(reading.content.reason),)
+    return tuple(cleaned(gap.why) for gap in reading.content.gaps)
+
+
+def _gpus(report: GpuReport) -> str:
+    models = Counter(gpu.model or "GPU of unknown model" for gpu in report.gpus)
+    parts = [f"{count} × {model}" for model, count in models.most_common(4)] or [number(0, "GPU")]
+    parts += [f"driver {report.driver}"] if report.driver else []
+    parts += [f"{len(report.lost)} complaints of the driver"] if report.lost else []
+    return ", ".join(parts)

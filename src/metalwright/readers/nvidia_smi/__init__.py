@@ -1,0 +1,1 @@
+"""nvidia-smi in its forms: `-q -x`, `-q`, `--query-gpu=… --format=csv`, and what it says instead when it fails."""

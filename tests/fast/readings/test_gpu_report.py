@@ -12,7 +12,7 @@ from metalwright.gates.readings.platform import platform_of
 from metalwright.model.gpu_state import GpuReport
 from metalwright.model.judgement import Colour, Result
 from metalwright.model.reading import Unreadable
-from metalwright.readers.detect import read_bytes, read_pieces
+from metalwright.readers.detect import read_bytes
 from tests.kit.captures import capture
 from tests.kit.nvidia_smi import GPU, document, node
 
@@ -32,7 +32,7 @@ REAL = {
 
 
 def _report(raw: bytes) -> GpuReport:
-    content = read_bytes(raw).content
+    content = read_bytes(raw)[0].content
     assert isinstance(content, GpuReport), content
     return content
 
@@ -53,16 +53,16 @@ def test_every_recorded_xml_becomes_its_facts(name: str) -> None:
 
 def test_recorded_machines_are_judged_as_what_they_are() -> None:
     """A whole H100 node passes but for a masked UUID; a Gen4 host is red as the full platform and not as its own."""
-    verdict = judge_readings([read_bytes(capture("nvidia-smi/qx-h100.xml"))], H100)
+    verdict = judge_readings(read_bytes(capture("nvidia-smi/qx-h100.xml")), H100)
     assert {finding.check for finding in verdict.findings if finding.result is not Result.PASS} == {"os.gpu-uuid"}
-    gen4 = [read_bytes(capture("nvidia-smi/qx-h100x8-host-gen4.xml"))]
+    gen4 = read_bytes(capture("nvidia-smi/qx-h100x8-host-gen4.xml"))
     red = {name: _red(judge_readings(gen4, accelerators()[name])) for name in ("hgx-h100-8", "hgx-h100-8-gen4-host")}
     assert red == {"hgx-h100-8": {"os.gpu-pcie", "os.gpu-persistence"}, "hgx-h100-8-gen4-host": {"os.gpu-persistence"}}
 
 
 def test_a_plain_node_is_green() -> None:
     """The healthy document that the matrix breaks passes every check over GPUs."""
-    verdict = judge_readings([read_bytes(document(node()))], H100)
+    verdict = judge_readings(read_bytes(document(node())), H100)
     assert verdict.colour is Colour.GREEN
     assert len(verdict.findings) >= 20
 
@@ -117,7 +117,7 @@ def test_one_fault_turns_exactly_its_finding_red(check: str, path: str, value: s
     """One value of GPU 5 is bad: its check names that GPU, every other finding stays as it was."""
     gpus = node()
     gpus[5][path] = value
-    verdict = judge_readings([read_bytes(document(gpus), "smi.xml")], H100)
+    verdict = judge_readings(read_bytes(document(gpus), "smi.xml"), H100)
     assert verdict.colour is Colour.RED
     assert {finding.check for finding in verdict.findings if finding.result is not Result.PASS} == {check}
     broken = next(finding for finding in verdict.findings if finding.check == check)
@@ -146,7 +146,7 @@ def test_a_value_that_is_not_said_never_passes(check: str, path: str, value: str
     """What the tool does not say of one GPU keeps its check open; nothing else turns red by it, but for a lost GPU."""
     gpus = node()
     gpus[2][path] = value
-    verdict = judge_readings([read_bytes(document(gpus))], H100)
+    verdict = judge_readings(read_bytes(document(gpus)), H100)
     states = {finding.check: finding.result for finding in verdict.findings}
     assert states[check] is Result.UNDETERMINED
     assert _red(verdict) == ({"os.gpu-reach"} if value == "GPU is lost" else set())
@@ -159,9 +159,9 @@ def test_a_value_that_is_not_said_never_passes(check: str, path: str, value: str
 def test_a_value_that_vanished_from_every_gpu_is_missed(path: str) -> None:
     """A driver that renames an element makes its check undetermined: a full output should hold it."""
     gpus = [{each: text for each, text in gpu.items() if each != path} for gpu in node()]
-    verdict = judge_readings([read_bytes(document(gpus))], H100)
+    verdict = judge_readings(read_bytes(document(gpus)), H100)
     assert verdict.colour is Colour.UNDETERMINED
-    old = judge_readings([read_bytes(document(gpus, driver="470.256.02"))], H100)
+    old = judge_readings(read_bytes(document(gpus, driver="470.256.02")), H100)
     assert (old.colour is Colour.GREEN) is (path == "gpu_recovery_action"), "drivers before 570 say no recovery action"
 
 
@@ -170,21 +170,21 @@ def test_a_lost_gpu_is_red_however_the_tool_says_it() -> None:
     line = b"Unable to determine the device handle for GPU 0000:9B:00.0: GPU is lost.  Reboot the system to recover this GPU\n"
     seven = document(node(7), attached=8)
     for raw in (line + seven, line, seven.replace(b"NVIDIA H100 80GB HBM3", b"GPU is lost", 1)):
-        assert "os.gpu-reach" in _red(judge_readings([read_bytes(raw)], H100)), raw[:100]
+        assert "os.gpu-reach" in _red(judge_readings(read_bytes(raw), H100)), raw[:100]
     failed = b"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that it is installed.\n"
     for raw in (failed, b"No devices were found\n", b"Failed to initialize NVML: Driver/library version mismatch\n"):
-        assert judge_readings([read_bytes(raw)], H100).colour is Colour.RED
+        assert judge_readings(read_bytes(raw), H100).colour is Colour.RED
 
 
 def test_a_missing_gpu_is_red() -> None:
     """Seven of eight, and the driver counts seven."""
-    assert _red(judge_readings([read_bytes(document(node(7)))], H100)) == {"os.gpu-count"}
+    assert _red(judge_readings(read_bytes(document(node(7))), H100)) == {"os.gpu-count"}
 
 
 def test_order_and_case_of_the_document_do_not_matter() -> None:
     """GPUs and elements in any order give the same findings."""
     backwards = [dict(reversed(gpu.items())) for gpu in reversed(node())]
-    verdict = judge_readings([read_bytes(document(backwards))], H100)
+    verdict = judge_readings(read_bytes(document(backwards)), H100)
     assert verdict.colour is Colour.GREEN
 
 
@@ -192,7 +192,7 @@ def test_a_cut_document_never_passes() -> None:
     """Cut at any of 200 places: what is whole is read, nothing passes."""
     whole = document(node())
     for end in range(0, len(whole) - 20, len(whole) // 200):
-        verdict = judge_readings([read_bytes(whole[:end])], H100)
+        verdict = judge_readings(read_bytes(whole[:end]), H100)
         assert verdict.colour is not Colour.GREEN
         assert all(finding.result is not Result.PASS for finding in verdict.findings), end
 
@@ -202,7 +202,7 @@ def test_hostile_xml_is_refused() -> None:
     bomb = b'<!DOCTYPE nvidia_smi_log [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><nvidia_smi_log><gpu>&b;</gpu></nvidia_smi_log>'
     deep = b"<nvidia_smi_log>" + b"<gpu>" * 5000
     for raw in (bomb, deep, b"<nvidia_smi_log", b"<nvidia_smi_log>\xff\xfe\x00</nvidia_smi_log>", b"\xff\xfe<\x00n\x00"):
-        assert judge_readings([read_bytes(raw)], H100).colour is not Colour.GREEN
+        assert judge_readings(read_bytes(raw), H100).colour is not Colour.GREEN
 
 
 @settings(max_examples=150, deadline=None)
@@ -216,7 +216,7 @@ def test_damaged_output_never_crashes_and_never_gains_a_pass(data: st.DataObject
         at = data.draw(st.integers(0, len(raw) - 1))
         length = data.draw(st.integers(0, 40))
         raw[at : at + length] = data.draw(st.binary(max_size=40))
-    verdict = judge_readings([read_bytes(bytes(raw))], H100)
+    verdict = judge_readings(read_bytes(bytes(raw)), H100)
     assert b"remapped_row_failure>Yes<" not in raw or verdict.colour is not Colour.GREEN
 
 
@@ -224,15 +224,14 @@ def test_damaged_output_never_crashes_and_never_gains_a_pass(data: st.DataObject
 @given(raw=st.one_of(st.binary(max_size=400), st.text(max_size=400).map(str.encode)))
 def test_anything_is_read_without_a_crash(raw: bytes) -> None:
     """Any bytes: facts or a reason, and no pass."""
-    reading = read_bytes(raw)
-    if isinstance(reading.content, Unreadable):
-        assert reading.content.reason
-    assert judge_readings([reading], H100).colour is not Colour.GREEN
+    readings = read_bytes(raw)
+    assert all(reading.content.reason for reading in readings if isinstance(reading.content, Unreadable))
+    assert judge_readings(readings, H100).colour is not Colour.GREEN
 
 
 def test_platforms_are_found_by_the_name_of_the_gpu() -> None:
     """The platform that a model is built for, not one that limits it; by count where there are two; unknown models have none."""
-    assert platform_of(read_pieces(document(node()))) == H100
+    assert platform_of(read_bytes(document(node()))) == H100
     assert of_model("NVIDIA L40S", 8) == accelerators()["l40s-8"]
     assert of_model("NVIDIA H100 NVL", 2) == accelerators()["h100-nvl-12-links"]
     assert of_model("NVIDIA GeForce RTX 3090", 1) is None

@@ -19,10 +19,10 @@ def judge_count(report: GpuReport, profile: AcceleratorProfile) -> tuple[Answer,
     if seen == profile.gpus:
         return passed(expected, f"{seen} described")
     if report.attached == profile.gpus and not report.lost:
-        return undetermined(f"the driver counts {report.attached} and the output describes {seen}", "capture it whole", expected=expected)
-    return failed(
-        expected, f"{number(seen, 'GPU')}; the driver counts {report.attached if report.attached is not None else 'none'}", MISSING
-    )
+        reason = f"the driver counts {report.attached} and the output describes {seen}"
+        return undetermined(reason, "capture it whole", expected=expected)
+    counted = f"; the driver counts {report.attached}" if report.attached is not None else ""
+    return failed(expected, f"{number(seen, 'GPU')}{counted}", MISSING)
 
 
 def judge_reach(report: GpuReport, _: AcceleratorProfile | None) -> tuple[Answer, ...]:

@@ -26,10 +26,12 @@ def read(text: str) -> GpuReport | Unreadable:
     match = HEAD.search(text)
     if match is None:
         return Unreadable(reason="there is no NVSMI LOG")
-    head, blocks = _split(text[match.end() :].splitlines())
+    another = HEAD.search(text, match.end())
+    head, blocks = _split(text[match.end() : another.start() if another else None].splitlines())
     gpus = [{"pci/bus_id": address, **dict(_walk(lines))} for address, lines in blocks]
     cut = [gpu["pci/bus_id"] for gpu in gpus if not any(path.startswith(f"{LAST}/") for path in gpu)]
     gaps = tuple(Gap(what="gpus", why=f"the description of {address} breaks off") for address in cut)
+    gaps += (Gap(what="gpus", why="a second output follows and was not read: judge it by itself"),) if another else ()
     return report(
         gpus,
         driver=word(head.get("driver_version", "")),

@@ -19,7 +19,7 @@ def looks_like(text: str) -> bool:
 
 
 def read(text: str) -> GpuReport | Unreadable:
-    """Lines around the document (a warning of the driver, a shell prompt) do not hurt; two documents are read as the first."""
+    """Lines around the document (a warning of the driver, a shell prompt) do not hurt; of two documents the first is read, with a gap."""
     start = text.find("<nvidia_smi_log")
     end = text.find("</nvidia_smi_log>", start)
     document = text[start:] if end < 0 else text[start : end + len("</nvidia_smi_log>")]
@@ -30,6 +30,8 @@ def read(text: str) -> GpuReport | Unreadable:
     gpus = [element for element in root.children if element.name == "gpu"]
     whole = [_texts(element) for element in gpus if element.is_whole]
     gaps = [Gap(what="gpus", why=broken)] if broken else []
+    if "<nvidia_smi_log" in around:
+        gaps.append(Gap(what="gpus", why="a second output follows and was not read: judge it by itself"))
     if len(whole) < len(gpus) and not broken:
         gaps.append(Gap(what="gpus", why="a GPU's description breaks off"))
     return report(

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from metalwright.drivers.redfish.trust import CertificateTrust
 
 Account = tuple[Secret, Secret]
+_FINGERPRINT = re.compile(r"(sha256:)?([0-9a-f]{2}:?){31}[0-9a-f]{2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,15 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
 
 def target_of(args: argparse.Namespace) -> Target:
     """InputError when the arguments name no BMC, or an account without its password."""
+    from metalwright.drivers.redfish.http_client import origin_of
+
     if not args.timeout > 0:
         raise InputError(f"--timeout {args.timeout:g} is no time", hint="give seconds, 60 or more")
+    if args.fingerprint and not _FINGERPRINT.fullmatch(args.fingerprint):
+        raise InputError(f"--fingerprint {args.fingerprint[:80]!r} is no sha256", hint="without it the command shows the certificate's")
     account = account_of(args)
     if "://" in args.bmc:
-        host = urlsplit(args.bmc).hostname or ""
+        host = origin_of(args.bmc).host
         return Target(url=args.bmc, account=account, fingerprint=args.fingerprint, names=(host, *_words(account)))
     if not (args.site / "site.yaml").is_file():
         raise InputError(

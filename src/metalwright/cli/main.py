@@ -1,6 +1,7 @@
 """The command line: one file per verb, imported only when that verb is used."""
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -18,6 +19,9 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb. Exit codes: 0 yes, 1 red, 2 undetermined, 3 bad input or spec, 4 could not run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without UTF-8 gets `\\xd7` rather than no answer at all
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="metalwright", description="From racking to the first training run, with signed evidence.")
     parser.add_argument("--version", action="version", version=f"metalwright {__version__}")

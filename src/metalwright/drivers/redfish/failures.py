@@ -1,5 +1,8 @@
 """What can go wrong with a BMC, as model errors that also carry the `failure_class` of an observation."""
 
+import os
+import ssl
+
 from metalwright.model.errors import MachineFault, TemporaryError
 
 
@@ -24,12 +27,21 @@ BmcFailure = BmcUnavailable | BmcFault
 
 def timed_out(what: str, seconds: float) -> BmcUnavailable:
     """Nothing, or not all of it, came in time."""
-    return BmcUnavailable(f"{what}: no complete answer within {seconds:g} s", failure_class="timeout", retry_after_s=15.0)
+    hint = "is a BMC at that address? one that starts or is busy answers later"
+    return BmcUnavailable(f"{what}: no complete answer within {seconds:g} s", failure_class="timeout", retry_after_s=15.0, hint=hint)
 
 
 def refused(what: str, why: object) -> BmcUnavailable:
     """No connection, or it broke."""
-    return BmcUnavailable(f"{what}: {why}", failure_class="refused", retry_after_s=10.0, hint="is the BMC reachable from this host?")
+    words = _system_words(why) if isinstance(why, OSError) else str(why)
+    return BmcUnavailable(f"{what}: {words}", failure_class="refused", retry_after_s=10.0, hint="is the BMC reachable from this host?")
+
+
+def _system_words(error: OSError) -> str:
+    """`Connection refused` rather than `[Errno 111] Connect call failed ('10.0.0.1', 443)`."""
+    if error.errno is None or error.errno <= 0 or isinstance(error, ssl.SSLError):  # resolvers number their own errors below 0
+        return error.strerror or str(error) or type(error).__name__
+    return os.strerror(error.errno)
 
 
 def malformed(what: str, why: str) -> BmcUnavailable:
@@ -40,7 +52,7 @@ def malformed(what: str, why: str) -> BmcUnavailable:
 
 def unauthorized(what: str) -> BmcFault:
     """The account was refused."""
-    hint = "check the BMC account named in site.yaml (secrets.bmc) and whether it is locked"
+    hint = "check user and password (of a site: secrets.bmc in site.yaml), and whether the account is locked"
     return BmcFault(f"{what}: the BMC refused the account", failure_class="unauthorized", hint=hint)
 
 

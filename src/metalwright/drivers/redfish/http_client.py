@@ -38,11 +38,12 @@ def origin_of(url: str) -> Origin:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # as name resolution will do
     except ValueError as error:
         raise InputError(f"{url!r} is not a BMC URL: {error}", hint=hint) from error
     if parts.username or parts.password:
         raise InputError("the BMC URL holds an account", hint="leave user and password out of the URL")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not _is_plain(url):
         raise InputError(f"{url!r} is not a BMC URL", hint=hint)
     return Origin(parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80))
 

@@ -28,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
     from metalwright.codec.accelerators import named
     from metalwright.gates.readings.judge import judge_readings
     from metalwright.gates.readings.platform import platform_of
-    from metalwright.readers.detect import read_pieces
+    from metalwright.readers.detect import read_bytes
 
     given = named(args.profile) if args.profile else None
-    readings = [reading for file in args.files for reading in read_pieces(_bytes(file), _label(file))]
+    readings = [reading for file in args.files for reading in read_bytes(_bytes(file), _label(file))]
     profile = given or platform_of(readings)
     verdict = judge_readings(readings, profile)
     if args.json:

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from metalwright.model.gpu_state import GpuReport
+from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
 
-Facts = GpuReport
+Facts = GpuReport | NvLinkReport | TopologyMatrix
+"""Each with `offers`, what an output of its kind says, and `gaps`, what of it was cut off or broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,9 +17,16 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Parts of a pasted session that no check reads: the help of a tool, a list of processes."""
+
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """`format` is what the text was taken for (`nvidia-smi -q -x`), `where` names the piece of a longer text."""
 
     format: str
-    content: Facts | Unreadable
+    content: Facts | Unreadable | Skipped
     where: str = ""

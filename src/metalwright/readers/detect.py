@@ -1,11 +1,15 @@
 """Any text → what it is and what it says. The first format that knows itself reads it; what none knows is unreadable."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from metalwright.model.reading import Facts, Reading, Unreadable
-from metalwright.readers.nvidia_smi import columns, failure, plain, xml
+from metalwright.model.reading import Facts, Reading, Skipped, Unreadable
+from metalwright.readers.nvidia_smi import columns, failure, nvlink, plain, table, topo, xml
+from metalwright.readers.session import is_read, pieces
 from metalwright.readers.words import MAX_BYTES, decoded
+
+MAX_PIECES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,17 +21,44 @@ class Format:
     read: Callable[[str], Facts | Unreadable]
 
 
-FORMATS: tuple[Format, ...] = tuple(
-    Format(name=module.FORMAT, looks_like=module.looks_like, read=module.read) for module in (xml, plain, columns, failure)
+FORMATS: tuple[Format, ...] = (
+    Format(name=xml.FORMAT, looks_like=xml.looks_like, read=xml.read),
+    Format(name=plain.FORMAT, looks_like=plain.looks_like, read=plain.read),
+    Format(name=table.FORMAT, looks_like=table.looks_like, read=table.read),
+    Format(name=topo.FORMAT, looks_like=topo.looks_like, read=topo.read),
+    Format(name=nvlink.FORMAT, looks_like=nvlink.looks_like, read=nvlink.read),
+    Format(name=columns.FORMAT, looks_like=columns.looks_like, read=columns.read),
+    Format(name=failure.FORMAT, looks_like=failure.looks_like, read=failure.read),
 )
 """From the most telling shape to the least."""
 
 
-def read_bytes(raw: bytes, where: str = "") -> Reading:
-    """One piece of text, of any size and content."""
+def read_bytes(raw: bytes, where: str = "") -> tuple[Reading, ...]:
+    """A file, or a session of commands and their outputs: one reading per piece that matters, never none."""
     if len(raw) > MAX_BYTES:
-        return _unknown(f"larger than {MAX_BYTES // 1024 // 1024} MiB: cut out the part that matters", where)
-    text = decoded(raw)
+        return (_unknown(f"larger than {MAX_BYTES // 1024 // 1024} MiB: cut out the part that matters", where),)
+    found = list(pieces(decoded(raw)))
+    if len(found) == 1:
+        return (_read(found[0][1], where),)
+    readings: list[Reading] = []
+    skipped: list[str] = []
+    seen: Counter[str] = Counter()
+    for command, text in found[:MAX_PIECES]:
+        short = command[:48] + ("…" if len(command) > 48 else "")
+        seen[short] += 1
+        reading = _read(text, f"{where}: {short or 'before the first command'}" + (f" ({seen[short]})" if seen[short] > 1 else ""))
+        if isinstance(reading.content, Unreadable) and not is_read(command):
+            skipped.append(short or "lines before the first command")
+        else:
+            readings.append(reading)
+    if len(found) > MAX_PIECES:
+        readings.append(_unknown(f"more than {MAX_PIECES} commands: cut out the part that matters", where))
+    if skipped:
+        readings.append(Reading(format="other commands", content=Skipped(commands=tuple(skipped)), where=where))
+    return tuple(readings)
+
+
+def _read(text: str, where: str) -> Reading:
     if not text.strip():
         return _unknown("empty", where)
     found = next((each for each in FORMATS if each.looks_like(text)), None)
@@ -38,8 +69,3 @@ def read_bytes(raw: bytes, where: str = "") -> Reading:
 
 def _unknown(reason: str, where: str) -> Reading:
     return Reading(format="unknown", content=Unreadable(reason=reason), where=where)
-
-
-def read_pieces(raw: bytes, where: str = "") -> tuple[Reading, ...]:
-    """A file with one piece."""
-    return (read_bytes(raw, where),)

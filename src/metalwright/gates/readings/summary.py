@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from metalwright.gates.answers import cleaned, number
+from metalwright.gates.answers import cleaned, listed, number
 from metalwright.model.gpu_state import GpuReport
-from metalwright.model.reading import Reading, Unreadable
+from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
+from metalwright.model.reading import Reading, Skipped, Unreadable
 
 
 def summary(reading: Reading) -> str:
@@ -12,14 +13,24 @@ def summary(reading: Reading) -> str:
     match reading.content:
         case Unreadable():
             return "nothing that can be judged"
+        case Skipped(commands=commands):
+            return cleaned(f"not judged: {listed(dict.fromkeys(commands), 12)}")
         case GpuReport() as report:
             return cleaned(_gpus(report))
+        case NvLinkReport(gpus=gpus):
+            counters = sum(len(gpu.counters) for gpu in gpus)
+            up = sum(link.state == "up" for gpu in gpus for link in gpu.links)
+            return f"{number(len(gpus), 'GPU')}, " + (f"{number(counters, 'counter')}" if counters else f"{up} NVLinks up")
+        case TopologyMatrix(gpus=names, nics=nics):
+            return f"{number(len(names), 'GPU')}, {number(len(nics), 'NIC')}"
 
 
 def trouble(reading: Reading) -> tuple[str, ...]:
     """Why it could not be read, or what of it could not."""
     if isinstance(reading.content, Unreadable):
         return (cleaned(reading.content.reason),)
+    if isinstance(reading.content, Skipped):
+        return ()
     return tuple(cleaned(gap.why) for gap in reading.content.gaps)
 
 

@@ -67,7 +67,7 @@ def _from_fabric(fabric: Document) -> Iterator[Step]:
 
 def _from_chassis(chassis: Document) -> Iterator[Step]:
     yield from ((target, "drive") for target in links_of(inner(chassis, "Links").get("Drives")))
-    if chassis.get("ChassisType") in _PARTS_OF_A_BOARD:
+    if str(chassis.get("ChassisType")) in _PARTS_OF_A_BOARD:
         return
     if link_of(chassis.get("PowerSubsystem")):
         yield from _one(chassis.get("PowerSubsystem"), "power-subsystem")

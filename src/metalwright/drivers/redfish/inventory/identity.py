@@ -37,7 +37,7 @@ def serial_from_chassis(host_path: str | None, chassis: tuple[tuple[str, Documen
 
 def holds_host(chassis: Document, host_path: str | None) -> bool:
     """A chassis that is a whole machine, not a board of one, and names the host among its systems."""
-    is_whole = chassis.get("ChassisType") in _WHOLE_MACHINES
+    is_whole = str(chassis.get("ChassisType")) in _WHOLE_MACHINES
     return is_whole and host_path in links_of(inner(chassis, "Links").get("ComputerSystems"))
 
 

@@ -247,7 +247,7 @@ class LeaseStore(Protocol):
     """Racks are shards; a worker holds one by a lease row with an epoch. Times are the database's."""
 
     async def claim(self, worker: WorkerId, lease_s: float) -> Sequence[Fence]:
-        """Renew this worker's leases and take free or expired ones up to the fair share, in at most two statements. What is above
+        """Renew this worker's leases and take free or expired ones up to the fair share, in one short transaction. What is above
         the share is not renewed and ends by itself: it is not in the answer, and this worker begins nothing there any more."""
         ...
 

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,7 +27,7 @@ class Process:
 
     def line(self, wanted: Callable[[str], bool], within_s: float = PATIENCE_S) -> str:
         """The next line that fits; what comes before is passed over."""
-        until = time.monotonic() + within_s
+        until, passed = time.monotonic() + within_s, deque[str](maxlen=12)
         while self._lines.poll(max(0.0, until - time.monotonic())):
             try:
                 line: str = self._lines.recv()
@@ -34,7 +35,8 @@ class Process:
                 raise AssertionError(f"{self.name} ended before it said it") from None
             if wanted(line):
                 return line
-        raise AssertionError(f"{self.name} did not say it within {within_s:.0f} s")
+            passed.append(line)
+        raise AssertionError(f"{self.name} did not say it within {within_s:.0f} s, but: {list(passed)}")
 
     def says(self, words: str, within_s: float = PATIENCE_S) -> str:
         return self.line(lambda line: line.startswith(words), within_s)

@@ -13,14 +13,11 @@ from sqlalchemy.engine import URL
 
 from metalwright.model.errors import InputError, InvariantError
 from metalwright.store.embedded import Embedded
-from metalwright.store.server import Server
+from metalwright.store.server import DEADLINE_S, Server
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
-DEADLINE_S = 6.0
-"""Of one transaction, everything included. Shorter than the shortest sensible lease (10 s): a call that takes longer would end after
-another worker has taken the shard."""
 LONG_DEADLINE_S = 300.0
 """Of a migration or the adoption of a new spec: done once by an operator, not inside a turn."""
 

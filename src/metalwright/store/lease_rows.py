@@ -12,6 +12,7 @@ from sqlalchemy import BindParameter, Connection, Double, bindparam, case, delet
 from metalwright.model.ids import Instant, WorkerId
 from metalwright.ports import Fence
 from metalwright.store.part import Part
+from metalwright.store.server import END_ABANDONED
 from metalwright.store.statements import DatabaseNow, insert_or_overwrite
 from metalwright.store.tables import leases, workers
 
@@ -44,6 +45,8 @@ class Leases(Part):
         )
 
         def work(connection: Connection) -> Sequence[Any]:
+            if self._database.dialect == "postgresql":
+                connection.execute(END_ABANDONED)
             connection.execute(alive, values)
             return connection.execute(_TAKE, values).all()
 

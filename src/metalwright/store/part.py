@@ -9,11 +9,12 @@ from sqlalchemy import Connection
 from metalwright.model.ids import Subject
 from metalwright.ports import NodeRows
 from metalwright.store.assembling import assemble
-from metalwright.store.database import DEADLINE_S, Database, Work
+from metalwright.store.database import Database, Work
 from metalwright.store.hints import Hints
 from metalwright.store.loading import fetch_nodes
 from metalwright.store.notify import notify
 from metalwright.store.remembered import Remembered
+from metalwright.store.server import DEADLINE_S
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -22,6 +22,12 @@ QUEUE_S = 4.0
 """How long a call waits for a connection of this process."""
 CONNECT_S = 3
 """And then for the server to accept a new one."""
+
+DEADLINE_S = 6.0
+"""Of one transaction, everything included. Shorter than the shortest sensible lease (8 s): a call that takes longer would end after
+another worker has taken the shard."""
+NAME, LONG_NAME = "metalwright", "metalwright, a long change"
+"""What the server calls our connections. A transaction of the first name that is older than `DEADLINE_S` has nobody behind it."""
 
 SETTINGS = (
     # never weaker than `on`; a stronger setting of the server (`remote_apply`) stays
@@ -41,12 +47,31 @@ class Server:
     async def run(self, work: Callable[[Connection], T], *, writes: bool, deadline_s: float) -> T:
         """One transaction. At the deadline its connection is cut; a commit that was under way may or may not have happened."""
         until = asyncio.get_running_loop().time() + deadline_s
-        return await settled(asyncio.ensure_future(_transact(self._writer if writes else self._reader, work, until)))
+        named = _long(work) if deadline_s > DEADLINE_S else work
+        return await settled(asyncio.ensure_future(_transact(self._writer if writes else self._reader, named, until)))
 
     async def close(self) -> None:
         """End every connection."""
         with as_ours():
             await self._writer.dispose()
+
+
+END_ABANDONED = text(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user "
+    "AND application_name = :name AND xact_start < clock_timestamp() - make_interval(secs => :deadline_s)"
+).bindparams(name=NAME, deadline_s=DEADLINE_S)
+"""A worker that froze between the statements of a batch is not idle to the server (it waits for the rest of a pipeline), so no timeout
+of PostgreSQL before 17 ends it, and its lease row stays locked. Whoever claims leases ends such transactions first."""
+
+
+def _long(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    """The same, under the other name until its end."""
+
+    def named(connection: Connection) -> T:
+        connection.execute(text("SELECT set_config('application_name', :name, true)"), {"name": LONG_NAME})
+        return work(connection)
+
+    return named
 
 
 async def _transact(engine: AsyncEngine, work: Callable[[Connection], T], until: float) -> T:
@@ -93,7 +118,7 @@ def _engine(url: URL) -> AsyncEngine:
         pool_size=CONNECTIONS,
         max_overflow=CONNECTIONS,
         pool_timeout=QUEUE_S,
-        connect_args=arguments | {"application_name": "metalwright"},
+        connect_args=arguments | {"application_name": NAME},
     )
 
     @event.listens_for(engine.sync_engine, "connect")

@@ -11,6 +11,7 @@ from tests.kit.whole_evidence import assert_evidence_is_whole
 
 pytestmark = pytest.mark.real
 
+# Not in it: "progress done". A run killed after the read-back was recorded proves the write by that, and closes it unheard.
 FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "turns": (
         ("turn",),
@@ -44,7 +45,6 @@ FAMILIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "seen system-image by running-system",
             "claim ram",
             "claim installed",
-            "progress done 4/4",
         ),
     ),
     "machines": (("bmc",), ("bmc boot network", "bmc power reset", "bmc boot disk")),

@@ -5,15 +5,18 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+import psycopg
 import pytest
+from sqlalchemy import Connection, text
 
 from metalwright.model.errors import InputError, MachineFault, TemporaryError
 from metalwright.model.ids import WorkerId
-from metalwright.store.database import DEADLINE_S
+from metalwright.store.database import LONG_DEADLINE_S, Database, parse_url
+from metalwright.store.server import DEADLINE_S, LONG_NAME, NAME
 from tests.conformance.store_processes import processes
 from tests.conformance.store_site import change, fence_of, hardware, node, opened, order, power, site_at
 from tests.real.store.conftest import Server
@@ -155,6 +158,38 @@ async def test_a_worker_frozen_inside_a_transaction_does_not_keep_its_lease(new_
             sleeper.go()
             assert sleeper.says("refused") == "refused TemporaryError"
         assert (await store.load([A]))[0].order is None
+
+
+async def test_a_worker_frozen_inside_a_batch_does_not_keep_its_lease(new_url: str) -> None:
+    """A pipeline that was never ended is not idle to the server: whoever claims next ends it and takes over in time. A long change, as
+    the adoption of a spec, is not taken for an abandoned one."""
+    lock = "UPDATE leases SET epoch = epoch WHERE shard = 'r0' RETURNING shard"
+    async with site_at(new_url) as store:
+        await store.claim(WorkerId("w1"), 1.0)
+        began = time.monotonic()
+        with psycopg.connect(new_url, application_name=NAME) as stuck, psycopg.connect(new_url, application_name=LONG_NAME) as long:
+            long.execute("SELECT 1")
+            with suppress(psycopg.OperationalError), stuck.pipeline():
+                assert stuck.execute(lock).fetchone() == ("r0",)
+                while not any(one.shard == "r0" for one in await until_it_works(lambda: store.claim(WorkerId("w2"), 60.0))):
+                    await asyncio.sleep(0.05)
+                assert time.monotonic() - began < 10.0
+                with pytest.raises(psycopg.OperationalError):
+                    stuck.execute("SELECT 1").fetchone()
+            assert long.execute("SELECT 1").fetchone() == (1,)
+
+
+async def test_a_long_change_has_a_name_of_its_own(new_url: str) -> None:
+    """For as long as it takes."""
+    database = Database(parse_url(new_url))
+    database.open()
+    names = [await database.write(_name_of, deadline_s) for deadline_s in (LONG_DEADLINE_S, DEADLINE_S)]
+    await database.close()
+    assert names == [LONG_NAME, NAME]
+
+
+def _name_of(connection: Connection) -> str:
+    return str(connection.execute(text("SHOW application_name")).scalar_one())
 
 
 async def test_a_server_killed_while_it_commits_leaves_no_half_batch(server: Server, new_url: str) -> None:

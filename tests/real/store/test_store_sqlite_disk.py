@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metalwright.model.errors import InputError, MachineFault, TemporaryError
-from metalwright.store.database import DEADLINE_S
+from metalwright.store.server import DEADLINE_S
 from tests.conformance.store_site import NOW, change, fence_of, hardware, node, opened, order, power, site_at
 
 pytestmark = pytest.mark.real

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from metalwright.model.gpu_state import GpuReport
+from metalwright.model.kernel_log import KernelLog
 from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
 
-Facts = GpuReport | NvLinkReport | TopologyMatrix
+Facts = GpuReport | NvLinkReport | TopologyMatrix | KernelLog
 """Each with `offers`, what an output of its kind says, and `gaps`, what of it was cut off or broken."""
 
 

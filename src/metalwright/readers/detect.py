@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from metalwright.model.reading import Facts, Reading, Skipped, Unreadable
+from metalwright.readers import kernel_log
 from metalwright.readers.nvidia_smi import columns, failure, nvlink, plain, table, topo, xml
 from metalwright.readers.session import is_read, pieces
 from metalwright.readers.words import MAX_BYTES, decoded
@@ -27,6 +28,7 @@ FORMATS: tuple[Format, ...] = (
     Format(name=table.FORMAT, looks_like=table.looks_like, read=table.read),
     Format(name=topo.FORMAT, looks_like=topo.looks_like, read=topo.read),
     Format(name=nvlink.FORMAT, looks_like=nvlink.looks_like, read=nvlink.read),
+    Format(name=kernel_log.FORMAT, looks_like=kernel_log.looks_like, read=kernel_log.read),
     Format(name=columns.FORMAT, looks_like=columns.looks_like, read=columns.read),
     Format(name=failure.FORMAT, looks_like=failure.looks_like, read=failure.read),
 )

@@ -4,6 +4,7 @@ from collections import Counter
 
 from metalwright.gates.answers import cleaned, listed, number
 from metalwright.model.gpu_state import GpuReport
+from metalwright.model.kernel_log import KernelLog
 from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
 from metalwright.model.reading import Reading, Skipped, Unreadable
 
@@ -21,6 +22,8 @@ def summary(reading: Reading) -> str:
             counters = sum(len(gpu.counters) for gpu in gpus)
             up = sum(link.state == "up" for gpu in gpus for link in gpu.links)
             return f"{number(len(gpus), 'GPU')}, " + (f"{number(counters, 'counter')}" if counters else f"{up} NVLinks up")
+        case KernelLog(lines=lines, boots=boots, events=events):
+            return f"{number(lines, 'line')}, {number(boots, 'start')}, {number(sum(event.count for event in events), 'event')}"
         case TopologyMatrix(gpus=names, nics=nics):
             return f"{number(len(names), 'GPU')}, {number(len(nics), 'NIC')}"
 

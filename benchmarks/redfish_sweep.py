@@ -4,7 +4,7 @@
 
 The BMCs serve the recorded tree of a real DGX H100 (`../shared/captures`, or METALWRIGHT_CAPTURES). All clients read the same
 documents. metalwright also runs without `$expand`, so that the HTTP stack alone can be compared. CPU is the client process'
-own, from start to end of the sweep, imports not counted. The latency limit is what no client with so many connections per BMC
+own, from start to end of the sweep, imports not counted; `load` is the machine's when the sweep ended (the BMCs themselves make 1 of it). The latency limit is what no client with so many connections per BMC
 can beat: requests on the critical path times latency.
 """
 
@@ -35,6 +35,7 @@ from metalwright.drivers.redfish.routes import links
 from metalwright.drivers.redfish.trust import CertificateTrust, MemoryPins
 from metalwright.drivers.redfish.walk import Walk
 from metalwright.model.secret import Secret
+from metalwright.service.garbage import collect_rarely
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_FLIGHT = 96
@@ -63,7 +64,7 @@ def main() -> None:
 def compare(counts: Sequence[int], latency_ms: float, peers_up_to: int) -> None:
     """One line per client and count."""
     print(f"latency {latency_ms:g} ms, {os.cpu_count()} cores (the BMCs run on them too), Python {sys.version.split()[0]}")
-    print("      N  client             requests/BMC   wall s  limit s  wall/limit  CPU ms/BMC  RSS MB  parts seen")
+    print("      N  client             requests/BMC   wall s  limit s  wall/limit  CPU ms/BMC  RSS MB  load  parts seen")
     for count in counts:
         sushy_cpu = own_cpu = 0.0
         roles = ["metalwright"] + (["plain"] if count <= PLAIN_UP_TO else []) + (["redfish", "sushy"] if count <= peers_up_to else [])
@@ -75,7 +76,7 @@ def compare(counts: Sequence[int], latency_ms: float, peers_up_to: int) -> None:
             limit = row["rounds"] * latency_ms / 1000
             name = {"plain": "… without $expand", "redfish": "DMTF redfish"}.get(role, role)
             numbers = f"{row['requests'] / count:12.0f} {row['wall_s']:8.1f} {limit:8.1f} {row['wall_s'] / limit:11.2f} {cpu:11.1f}"
-            print(f"{count:7}  {name:18} {numbers} {row['rss_mb']:7.0f}  {row['seen']}", flush=True)
+            print(f"{count:7}  {name:18} {numbers} {row['rss_mb']:7.0f} {os.getloadavg()[0]:5.1f}  {row['seen']}", flush=True)
         if sushy_cpu:
             print(f"         sushy needs {sushy_cpu / own_cpu:.0f} times the CPU per BMC")
 
@@ -204,6 +205,7 @@ def _cpu_s() -> float:
 
 
 async def _metalwright(ports: list[int], *, expand: bool) -> dict[str, Any]:
+    collect_rarely()  # as `metalwright apply` does
     bounds, trust, gate = Bounds(), ExpandTrust(), asyncio.Semaphore(IN_FLIGHT)
     requests: list[int] = []
     seen: set[str] = set()

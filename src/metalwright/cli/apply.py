@@ -19,6 +19,9 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code of the final board: 0 all green, 1 a red verdict, 2 undetermined or timed out."""
+    from metalwright.service.garbage import collect_rarely
+
+    collect_rarely()
     return asyncio.run(_apply(args))
 
 

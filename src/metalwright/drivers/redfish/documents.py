@@ -6,6 +6,7 @@ the count is a fact about the BMC.
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 Document = Mapping[str, Any]
@@ -27,10 +28,19 @@ def text_of(value: object) -> str | None:
         value = str(value)
     if not isinstance(value, str):
         return None
+    return _known_text(value) if len(value) <= _SHORT else _said(value)
+
+
+def _said(value: str) -> str | None:
     text = value.strip()
     if not text or "-".join(text.lower().split()) in _IS_PLACEHOLDER or _is_one_letter(text):
         return None
     return text
+
+
+_known_text = lru_cache(maxsize=8192)(_said)
+"""Names and models repeat from BMC to BMC; only short texts are remembered, since a BMC chooses their length."""
+_SHORT = 64
 
 
 def _is_one_letter(text: str) -> bool:

@@ -4,7 +4,8 @@
 
 The BMCs serve the recorded tree of a real DGX H100 (`../shared/captures`, or METALWRIGHT_CAPTURES). All clients read the same
 documents. metalwright also runs without `$expand`, so that the HTTP stack alone can be compared. CPU is the client process'
-own, from start to end of the sweep, imports not counted; `load` is the machine's when the sweep ended (the BMCs themselves make 1 of it). The latency limit is what no client with so many connections per BMC
+own, from start to end of the sweep, imports not counted; `load` is the machine's when the sweep ended, of which the BMCs make up to
+one. The latency limit is what no client with so many connections per BMC
 can beat: requests on the critical path times latency.
 """
 

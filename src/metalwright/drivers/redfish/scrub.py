@@ -6,7 +6,6 @@ come from a key that is thrown away: nobody can compute them back. A value is on
 """
 
 import hashlib
-import hmac
 import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import Any
@@ -20,7 +19,7 @@ _DEVICE_PATH_MAC = re.compile(r"(?<=MAC\()[0-9A-Fa-f]{12,}")
 """As UEFI writes a network boot option: `MAC(946DAE…,0x1)`."""
 _UUID = re.compile(r"(?<![0-9A-Fa-f])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}(?![0-9A-Fa-f])")
 _LONG_HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x)?[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\w")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+\w")
 _IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IPV6 = re.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:){3,7}(?::?[0-9A-Fa-f]{1,4}|:)(?![\w:])|(?<![\w:])[Ff][Ee]80::[0-9A-Fa-f:]+")
 _VERSION_LIKE = re.compile(r"ersion|evision|Firmware", re.IGNORECASE)
@@ -48,7 +47,7 @@ class Scrubber:
             for name, value in _properties(document):
                 keys.add(name)
                 if isinstance(value, str):
-                    self._names.update((found[0], True) for found in _OCTETS.finditer(value))
+                    self._names.update((found[0], True) for found in _OCTETS.finditer(value) if len(found[0]) <= LONGEST)
                 if rule_for(name) is Rule.NAME:
                     self._names.update(
                         (text, is_identity(text)) for text in _texts(value) if is_name(name, text) and not _IPV4.fullmatch(text)
@@ -134,10 +133,8 @@ class Scrubber:
         return f"2001:db8::{octets[0]:x}{octets[1]:02x}:{octets[2]:x}{octets[3]:02x}"
 
     def _stream(self, text: str, length: int) -> bytes:
-        block = hmac.new(self._key, text.encode(), hashlib.sha256).digest()
-        while len(block) < length:
-            block += hmac.new(self._key, block, hashlib.sha256).digest()
-        return block[:length]
+        """As many octets as wanted from key and text: SHAKE256 with the key in front (FIPS 202)."""
+        return hashlib.shake_256(self._key + b"\0" + text.encode()).digest(length)
 
 
 def _forms(name: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from metalwright.model.reading import Facts, Reading, Skipped, Unreadable
-from metalwright.readers import kernel_log
+from metalwright.readers import dcgm_diag, kernel_log, nccl_tests, nccl_topology, nvbandwidth
 from metalwright.readers.nvidia_smi import columns, failure, nvlink, plain, table, topo, xml
 from metalwright.readers.session import is_read, pieces
 from metalwright.readers.words import MAX_BYTES, decoded
@@ -22,16 +22,8 @@ class Format:
     read: Callable[[str], Facts | Unreadable]
 
 
-FORMATS: tuple[Format, ...] = (
-    Format(name=xml.FORMAT, looks_like=xml.looks_like, read=xml.read),
-    Format(name=plain.FORMAT, looks_like=plain.looks_like, read=plain.read),
-    Format(name=table.FORMAT, looks_like=table.looks_like, read=table.read),
-    Format(name=topo.FORMAT, looks_like=topo.looks_like, read=topo.read),
-    Format(name=nvlink.FORMAT, looks_like=nvlink.looks_like, read=nvlink.read),
-    Format(name=kernel_log.FORMAT, looks_like=kernel_log.looks_like, read=kernel_log.read),
-    Format(name=columns.FORMAT, looks_like=columns.looks_like, read=columns.read),
-    Format(name=failure.FORMAT, looks_like=failure.looks_like, read=failure.read),
-)
+MODULES = (xml, nccl_topology, dcgm_diag, plain, table, topo, nvlink, nvbandwidth, nccl_tests, kernel_log, columns, failure)
+FORMATS: tuple[Format, ...] = tuple(Format(name=each.FORMAT, looks_like=each.looks_like, read=each.read) for each in MODULES)
 """From the most telling shape to the least."""
 
 

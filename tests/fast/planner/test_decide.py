@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalwright.model.case import NodeCase
-from metalwright.model.hardware import BootTarget, PowerState
+from metalwright.model.hardware import BootTarget, PcieLink, PowerState
 from metalwright.model.ids import Digest, OperationId, OrderNumber, Subject, node_subject
 from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.observation import BootSeen, Kind, PowerSeen, Witness
@@ -28,7 +28,22 @@ from metalwright.model.work import (
 from metalwright.planner import provisioning, step
 from metalwright.planner.decide import decide, is_converged
 from metalwright.planner.decision import Act, Look, Rest
-from tests.fast.gates.cases import INSTALLED, NODE, NOW, RAM, SERIAL, WRITTEN, aged, healthy, look, seeing, unreadable, with_bmc, without
+from tests.fast.gates.cases import (
+    INSTALLED,
+    NODE,
+    NOW,
+    RAM,
+    SERIAL,
+    WRITTEN,
+    aged,
+    bmc_facts,
+    healthy,
+    look,
+    seeing,
+    unreadable,
+    with_bmc,
+    without,
+)
 
 PLAN = SitePlan(number=1, parent=None, spec_digest=Digest("sha256:01"), until=Gate.OS, max_disrupted=4, made_at=NOW)
 OPEN = GateVerdict(gate=Gate.PLAN, subject=Subject("site:atlas"), colour=Colour.GREEN, findings=())
@@ -36,7 +51,10 @@ AGENT_KINDS = (Kind.AGENT_BOOT, Kind.AGENT_HARDWARE, Kind.DISK_IMAGE, Kind.SYSTE
 
 
 def case(**more: object) -> NodeCase:
-    return aged(aged(healthy(site_plan=PLAN, site_verdict=OPEN, **more), Kind.BMC_POWER, 5), Kind.BMC_HARDWARE, 4)
+    """Healthy, and every GPU's link as the firmware trained it."""
+    trained = tuple(replace(gpu, pcie=PcieLink(generation=5, width=16, max_generation=5, max_width=16)) for gpu in bmc_facts().gpus)
+    healthy_case = with_bmc(healthy(site_plan=PLAN, site_verdict=OPEN, **more), gpus=trained)
+    return aged(aged(healthy_case, Kind.BMC_POWER, 5), Kind.BMC_HARDWARE, 4)
 
 
 def racked(**more: object) -> NodeCase:

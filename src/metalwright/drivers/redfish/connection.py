@@ -39,6 +39,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiter: asyncio.Future[Response] | None = None
         self._loop = asyncio.get_running_loop()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._deadline = self._timeout_s = 0.0
 
     async def exchange(self, request: bytes, timeout_s: float) -> Response:
         """Send the bytes of one request and wait for the whole response, at most `timeout_s` in total."""
@@ -46,7 +48,7 @@ class Connection(asyncio.Protocol):
             raise refused(self._where, "the connection is closed or busy")
         self._begin_response()
         self._waiter = waiter = self._loop.create_future()
-        alarm = self._loop.call_later(timeout_s, self._time_out, timeout_s)
+        self._set_alarm(timeout_s)
         self._transport.write(request)
         try:
             response: Response = await waiter
@@ -54,7 +56,6 @@ class Connection(asyncio.Protocol):
             self.abort()
             raise
         finally:
-            alarm.cancel()
             self._waiter = None
         return response
 
@@ -92,6 +93,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
         self._transport = None
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._waiter is None or self._waiter.done():
             return
         if self._in_body and not self._has_length and exc is None:
@@ -166,8 +169,23 @@ class Connection(asyncio.Protocol):
             self._waiter.set_exception(failure)
         self.abort()
 
-    def _time_out(self, timeout_s: float) -> None:
-        self._fail(timed_out(self._where, timeout_s))
+    def _set_alarm(self, timeout_s: float) -> None:
+        """One timer per connection, not per request: it is moved on when it rings too early. Timers cost more than requests else."""
+        self._timeout_s = timeout_s
+        self._deadline = self._loop.time() + timeout_s
+        if self._alarm is None or self._alarm.when() > self._deadline:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = self._loop.call_at(self._deadline, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if self._waiter is None:
+            return  # idle: the next request sets it again
+        if self._loop.time() >= self._deadline:
+            self._fail(timed_out(self._where, self._timeout_s))
+        else:
+            self._alarm = self._loop.call_at(self._deadline, self._ring)
 
     def _fail_body(self) -> None:
         self._fail(malformed(self._where, f"body larger than {self._limits.body_bytes} bytes"))

@@ -39,12 +39,17 @@ def links(route: str, document: Document, *, ports: bool, counters: bool) -> Ite
             yield target, f"list:{members}"
     if (onward := _ONWARD.get(route)) is not None:
         yield from onward(document)
-    elif route in ("processor", "switch"):
+    elif route in ("processor", "switch"):  # `_WITH_PORTS`, whose links depend on what is wanted
         yield from (_from_processor if route == "processor" else _from_switch)(document, ports)
     if route == "root" and counters:
         yield from _one(document.get("ComponentIntegrity"), "list:integrity")
     if route == "link-port" and counters:
         yield from _one(document.get("Metrics"), "port-metrics")
+
+
+def goes_on(route: str) -> bool:
+    """Whether documents reached so have links to follow; most (DIMMs, PCIe devices, firmware) have none."""
+    return route in _LISTS or route in _ONWARD or route in _WITH_PORTS
 
 
 def _from_root(root: Document) -> Iterator[Step]:
@@ -123,3 +128,4 @@ _ONWARD: dict[str, Callable[[Document], Iterator[Step]]] = {
     "fabric": _from_fabric,
 }
 """Route of a document → what it links to beside its collections."""
+_WITH_PORTS = frozenset({"processor", "switch", "link-port"})

@@ -9,7 +9,7 @@ from metalwright.drivers.redfish.documents import Documents, link_of, objects
 from metalwright.drivers.redfish.expand import ExpandTrust, expand_query, firmware_key, is_expanded, is_whole
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
 from metalwright.drivers.redfish.limits import Limits
-from metalwright.drivers.redfish.routes import links
+from metalwright.drivers.redfish.routes import goes_on, links
 from metalwright.drivers.redfish.work_list import WorkList
 
 _NEXT = "Members@odata.nextLink"
@@ -114,8 +114,9 @@ class Walk:
             await self._compare(route, members[0])
         if members and not self._trusted(route):
             return False
+        onward = route.removeprefix("list:")
         for member in members:
-            self._take_member(member, route.removeprefix("list:"))
+            self._take_member(member, onward)
         self._take_page(path, route, answer.document)
         return True
 
@@ -139,7 +140,7 @@ class Walk:
             self.documents.cut[first_page] = why
 
     def _take_page(self, collection: str, route: str, page: Mapping[str, Any]) -> None:
-        members = self.documents.pages.setdefault(collection, {})
+        members, onward = self.documents.pages.setdefault(collection, {}), route.removeprefix("list:")
         listed = page.get("Members")
         if not isinstance(listed, list):
             self.documents.warnings += 1  # Members null or missing (Q48): nothing is listed
@@ -150,7 +151,8 @@ class Walk:
                 self.documents.warnings += 1
             elif path not in members:
                 members[path] = None
-                self._push(path, route.removeprefix("list:"))
+                if path not in self.documents.found:  # expanded ones are there already
+                    self._push(path, onward)
         self._count(collection, page, len(members))
         following = page.get(_NEXT)
         if isinstance(following, dict):
@@ -174,8 +176,9 @@ class Walk:
         self._push(following, route)
 
     def _follow(self, path: str, route: str, document: Mapping[str, Any]) -> None:
-        for target, onward in links(route, document, ports=self._ports, counters=self._counters):
-            self._push(target, onward)
+        if goes_on(route):
+            for target, onward in links(route, document, ports=self._ports, counters=self._counters):
+                self._push(target, onward)
 
     def _push(self, path: str, route: str) -> None:
         is_too_much = self._client.http.received_bytes > self._limits.total_bytes

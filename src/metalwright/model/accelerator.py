@@ -31,11 +31,12 @@ class AcceleratorProfile:
     """What the platform reaches, host included."""
     pcie_width: int
     nvlinks: int = 0
-    """Per GPU; XGMI links of AMD."""
+    """Per GPU."""
     nvlink_gbps: float = 0.0
     """One link, one direction, in Gbit/s."""
     reports: tuple[str, ...] = ()
-    """What the driver reports on this model and not on every one: `fabric`, `mig`, `margin`, `rows`."""
+    """What the driver reports on this model and not on every one: `fabric`, `mig`, `margin`, `rows`; and `near_nics` where each
+    GPU has a NIC behind its own PCIe switch."""
     limits: str = ""
     """What keeps this platform below what its GPU can do; empty for the platform that the model is built for."""
     bandwidths: tuple[Bandwidth, ...] = ()

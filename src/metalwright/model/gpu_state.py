@@ -74,7 +74,10 @@ class GpuState:
     fabric_cluster: str | None = None
     fabric_health: str | None = None
     fabric_misconfigured: str | None = None
-    xgmi_errors: int | None = None
+    compute_partition: str | None = None
+    """AMD: SPX for a whole GPU."""
+    memory_partition: str | None = None
+    """AMD: NPS1 for one memory."""
     is_lost: bool = False
     """The tool says that the GPU fell off the bus."""
     unread: tuple[tuple[str, str], ...] = ()

@@ -26,6 +26,8 @@ def looks_like(text: str) -> bool:
 def read(text: str) -> CopyRun | Unreadable:
     """A test whose matrix does not add up to its sum, or has none, is a gap."""
     starts = list(RUNNING.finditer(text))
+    if not starts:
+        return Unreadable(reason="no test was run")
     ends = [match.start() for match in starts[1:]] + [len(text)]
     cells: dict[str, tuple[float, ...]] = {}
     gaps: list[Gap] = []
@@ -37,8 +39,6 @@ def read(text: str) -> CopyRun | Unreadable:
             cells[name] = found
         else:
             gaps.append(Gap(what=name, why=f"the matrix of {name} does not add up to its sum"))
-    if not starts:
-        return Unreadable(reason="no test was run")
     version, driver = VERSION.search(text), DRIVER.search(text)
     return CopyRun(
         version=word(version.group(1)) if version else None,

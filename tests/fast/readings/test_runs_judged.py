@@ -237,6 +237,7 @@ def test_copies_from_the_host_are_judged_by_the_slowest_gpu() -> None:
     assert _open(slow) == {"acceptance.host-to-device": Result.FAIL}
     assert "GPU 5 26.0 GB/s" in slow.findings[0].seen
     for text in (
+        _copies(*[52.1] * 8).replace("Running", "Ran"),
         _copies(*[52.1] * 7),
         "[ERROR] CUDA failure\n" + _copies(*[52.1] * 8),
         _copies(*[52.1] * 8).replace("SUM host", "SUM hos"),

@@ -106,7 +106,6 @@ CHECKS = (
         "The output describes exactly the platform's number of GPUs.",
         PLATFORM,
         judge=judge_count,
-        facts=("model",),
         profile=("gpus",),
     ),
     gpu_check(

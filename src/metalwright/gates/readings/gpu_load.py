@@ -59,7 +59,8 @@ def judge_throttle(report: GpuReport, _: AcceleratorProfile | None) -> tuple[Ans
         return next((words for fact, words in reasons.items() if getattr(gpu, fact)), "")
 
     do = "check fans, inlet temperature, coolant flow and the power supplies of the chassis"
-    return over_gpus(report, tuple(reasons), fault, expected="no thermal or hardware slowdown", ok="none", do=do)
+    facts = tuple(fact for fact in reasons if fact in report.offers)
+    return over_gpus(report, facts, fault, expected="no thermal or hardware slowdown", ok="none", do=do)
 
 
 def judge_temperature(report: GpuReport, _: AcceleratorProfile | None) -> tuple[Answer, ...]:
@@ -131,7 +132,7 @@ CHECKS = (
         "No hardware slowdown, power brake or thermal slowdown is active.",
         "NVML nvmlDeviceGetCurrentClocksEventReasons",
         judge=judge_throttle,
-        facts=("hw_slowdown", "hw_thermal"),
+        facts=("hw_slowdown",),
     ),
     gpu_check(
         "gpu-temperature",
@@ -139,7 +140,7 @@ CHECKS = (
         "The margin to slowdown (T.Limit, or the absolute threshold of older models) is more than the threshold.",
         "NVML nvmlDeviceGetMarginTemperature; nvidia-smi(1); threshold gpu.thermal-margin",
         judge=judge_temperature,
-        facts=("margin|slowdown_temperature",),
+        facts=("margin|temperature", "margin|slowdown_temperature"),
         thresholds=("gpu.thermal-margin",),
     ),
     gpu_check(

@@ -118,11 +118,11 @@ def judge_affinity(matrix: TopologyMatrix, profile: AcceleratorProfile) -> tuple
 
 
 def _without_nvlink(profile: AcceleratorProfile) -> str:
-    return "" if profile.nvlinks and not profile.name.startswith("mi") else f"{profile.name} has no NVLinks"
+    return "" if profile.nvlinks else f"{profile.name} has no NVLinks"
 
 
 def _pcie_switched(profile: AcceleratorProfile) -> str:
-    return "" if profile.name.startswith(("hgx", "mi")) else f"{profile.name}: GPUs and NICs need not share a PCIe switch"
+    return "" if "near_nics" in profile.reports else f"{profile.name}: GPUs and NICs need not share a PCIe switch"
 
 
 CHECKS = (
@@ -177,7 +177,7 @@ CHECKS = (
         reads=TopologyMatrix,
         judge=judge_affinity,
         facts=("nics",),
-        profile=("name",),
+        profile=("reports",),
         not_applicable=_pcie_switched,
     ),
 )

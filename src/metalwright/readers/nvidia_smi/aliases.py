@@ -4,19 +4,20 @@ Looked up by meaning, never by position or DTD: the DTD name stays the same whil
 Read from real outputs of drivers 515, 525, 535, 570, 580, 590 and 595.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
+from metalwright.model.gpu_state import GpuReport
+from metalwright.model.hardware import Gap
+from metalwright.readers.gpu_facts import Source, Sources, Texts, known_to, report, said_by
 from metalwright.readers.words import Parser, decimal, flag, identifier, integer, natural, word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """How one fact is read. `paths` are tried in order; `since` is the first driver branch whose full output holds it."""
-
-    parse: Parser
-    paths: tuple[str, ...]
-    since: int = 0
+def full_report(
+    gpus: Sequence[Texts], *, driver: str | None, api: str | None, attached: int | None, around: str, gaps: tuple[Gap, ...]
+) -> GpuReport:
+    """Of an output that holds every fact its driver knows: what is missing from it is missed."""
+    offers = known_to(driver, NVIDIA) | said_by(gpus, NVIDIA)
+    return report(gpus, NVIDIA, driver=driver, offers=offers, api=api, attached=attached, around=around, gaps=gaps)
 
 
 def _source(parse: Parser, *paths: str, since: int = 0) -> Source:
@@ -42,7 +43,9 @@ def _sram_part(part: str, label: str, scope: str) -> tuple[str, ...]:
     return (*names, f"ecc.errors.uncorrected.{scope}.sram.{part}")
 
 
-SOURCES: Mapping[str, Source] = {
+SRAM_PARTS = (("parity", "parity"), ("secded", "sec_ded"))
+
+FACTS: Mapping[str, Source] = {
     "address": _source(word, "pci/pci_bus_id", "pci/bus_id", "pci.bus_id"),
     "model": _source(word, "product_name", "name"),
     "serial": _source(identifier, "serial", "serial_number"),
@@ -113,8 +116,6 @@ SOURCES: Mapping[str, Source] = {
     "sram_threshold_exceeded": _source(
         flag, "ecc_errors/aggregate/sram_threshold_exceeded", "ecc.errors.uncorrected.aggregate.sram.thresholdexceeded", since=550
     ),
-    "channel_repair": _source(flag, "ecc_errors/channel_repair_pending", since=580),
-    "tpc_repair": _source(flag, "ecc_errors/tpc_repair_pending", since=580),
     "unrepairable": _source(flag, "ecc_errors/unrepairable_memory", since=590),
     "rows_correctable": _source(natural, "remapped_rows/remapped_row_corr", "remapped_rows/correctable_error", "remapped_rows.correctable"),
     "rows_uncorrectable": _source(
@@ -142,11 +143,15 @@ SOURCES: Mapping[str, Source] = {
     "module": _source(word, "platforminfo/module_id", "platform_info/module_id", "gpu_module_id", "platform.module_id"),
 }
 
-PARTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "sram_uncorrectable": (_sram_part("parity", "parity", "volatile"), _sram_part("secded", "sec_ded", "volatile")),
-    "sram_uncorrectable_ever": (_sram_part("parity", "parity", "aggregate"), _sram_part("secded", "sec_ded", "aggregate")),
+PARTS: Mapping[str, tuple[Source, ...]] = {
+    "sram_uncorrectable": tuple(_source(natural, *_sram_part(*names, "volatile")) for names in SRAM_PARTS),
+    "sram_uncorrectable_ever": tuple(_source(natural, *_sram_part(*names, "aggregate")) for names in SRAM_PARTS),
+    "repair_pending": (
+        _source(flag, "ecc_errors/channel_repair_pending", since=580),
+        _source(flag, "ecc_errors/tpc_repair_pending", since=580),
+    ),
 }
-"""Facts that newer drivers tell in parts: the sum counts, when every part is there."""
 
 OPTIONAL = frozenset(("slowdown_temperature", "reset_required", "module", "pages_pending", "unrepairable"))
-"""Not every model or driver says these: a missing one is not missed."""
+
+NVIDIA = Sources(facts=FACTS, parts=PARTS, optional=OPTIONAL)

@@ -6,8 +6,8 @@ import re
 from metalwright.model.gpu_state import GpuReport
 from metalwright.model.hardware import Gap
 from metalwright.model.reading import Unreadable
-from metalwright.readers.nvidia_smi.aliases import PARTS, SOURCES
-from metalwright.readers.nvidia_smi.facts import report
+from metalwright.readers.gpu_facts import report
+from metalwright.readers.nvidia_smi.aliases import NVIDIA
 from metalwright.readers.words import natural, word
 
 FORMAT = "nvidia-smi --query-gpu"
@@ -46,17 +46,19 @@ def read(text: str) -> GpuReport | Unreadable:
     first = whole[0] if whole else {}
     return report(
         whole,
+        NVIDIA,
         driver=word(first.get("driver_version", "")),
         attached=natural(first.get("count", "")),
         around=text,
-        columns=_facts(frozenset(names)),
+        offers=_facts(frozenset(names)),
         gaps=gaps,
     )
 
 
 def _facts(names: frozenset[str]) -> frozenset[str]:
-    direct = {fact for fact, source in SOURCES.items() if names.intersection(source.paths)}
-    parted = {fact for fact, parts in PARTS.items() if all(names.intersection(part) for part in parts)}
+    """What was asked for: a fact, or all its parts."""
+    direct = {fact for fact, source in NVIDIA.facts.items() if names.intersection(source.paths)}
+    parted = {fact for fact, parts in NVIDIA.parts.items() if all(names.intersection(part.paths) for part in parts)}
     return frozenset(direct | parted)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from metalwright.model.gpu_state import GpuReport
 from metalwright.model.hardware import Gap
 from metalwright.model.reading import Unreadable
-from metalwright.readers.nvidia_smi.facts import report
+from metalwright.readers.nvidia_smi.aliases import full_report
 from metalwright.readers.words import key, natural, word
 
 FORMAT = "nvidia-smi -q"
@@ -32,7 +32,7 @@ def read(text: str) -> GpuReport | Unreadable:
     cut = [gpu["pci/bus_id"] for gpu in gpus if not any(path.startswith(f"{LAST}/") for path in gpu)]
     gaps = tuple(Gap(what="gpus", why=f"the description of {address} breaks off") for address in cut)
     gaps += (Gap(what="gpus", why="a second output follows and was not read: judge it by itself"),) if another else ()
-    return report(
+    return full_report(
         gpus,
         driver=word(head.get("driver_version", "")),
         api=word(head.get("cuda_version", "")),

@@ -5,7 +5,7 @@ import re
 from metalwright.model.gpu_state import GpuReport, GpuState
 from metalwright.model.hardware import Gap
 from metalwright.model.reading import Unreadable
-from metalwright.readers.nvidia_smi.facts import LOST
+from metalwright.readers.gpu_facts import LOST
 from metalwright.readers.words import Parsed, decimal, flag, integer, is_nothing, natural, word
 
 FORMAT = "nvidia-smi"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from metalwright.model.gpu_state import GpuReport
 from metalwright.model.hardware import Gap
 from metalwright.model.reading import Unreadable
-from metalwright.readers.nvidia_smi.facts import report
+from metalwright.readers.nvidia_smi.aliases import full_report
 from metalwright.readers.words import natural, word
 from metalwright.readers.xml_tree import Element, read_tree
 
@@ -34,7 +34,7 @@ def read(text: str) -> GpuReport | Unreadable:
         gaps.append(Gap(what="gpus", why="a second output follows and was not read: judge it by itself"))
     if len(whole) < len(gpus) and not broken:
         gaps.append(Gap(what="gpus", why="a GPU's description breaks off"))
-    return report(
+    return full_report(
         whole,
         driver=_text(root, "driver_version"),
         api=_text(root, "cuda_version"),

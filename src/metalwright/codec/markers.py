@@ -11,6 +11,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from metalwright.codec.notebook import quote
+from metalwright.model.placeholders import serial_of
 from metalwright.model.units import BmcUrl, Bounds, DurationText, Form, MacText, SecretText, SerialText
 
 FILES = "site files"
@@ -25,14 +26,7 @@ _MAC = re.compile(_MAC_FORM)
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\]"
 _BMC = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?/?")
 _SERIAL_FORM = r"[A-Za-z0-9][A-Za-z0-9._/:+-]{0,63}"
-_PLACEHOLDER_FORM = (
-    r"none|null|na|n/a|nil|unknown|tbd|todo|sn|default[\s_-]*(?:string)?|not[\s_-]*(?:specified|available)"
-    r"|to[\s_-]*be[\s_-]*filled(?:[\s_-]*by[\s_-]*o\.?e\.?m\.?)?|(?:system[\s_-]*)?serial[\s_-]*(?:number|no)?"
-    r"|0?123456789|1234567890|(?P<one>.)(?P=one)*"
-)
-"""What firmware and lists show when nobody set a serial."""
-_PLACEHOLDER = re.compile(_PLACEHOLDER_FORM, re.IGNORECASE)
-_GOOD_SERIAL = re.compile(rf"(?!(?:{_PLACEHOLDER_FORM})$){_SERIAL_FORM}", re.IGNORECASE)
+_SERIAL = re.compile(_SERIAL_FORM)
 
 
 def refuse(message: str, hint: str) -> PydanticCustomError:
@@ -72,11 +66,12 @@ def _mac(value: Any) -> Any:
 
 
 def _serial(value: Any) -> Any:
-    # The packing list of 1,000 servers has 60,000 of these: one match decides almost all.
-    if not isinstance(value, str) or _GOOD_SERIAL.fullmatch(value):
+    if not isinstance(value, str):
         return value
-    if _PLACEHOLDER.fullmatch(value):
+    if serial_of(value) is None:
         raise refuse(f"{quote(value)} is a placeholder, not a serial", "read it from the label: nothing destructive runs without identity")
+    if _SERIAL.fullmatch(value):
+        return value
     raise refuse(f"{quote(value)} is not a serial", "one word of letters, digits and ._/:+- as printed on the label, at most 64")
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from metalwright.gates.answers import listed
-from metalwright.gates.serials import same_serial, serial_of
+from metalwright.gates.serials import same_serial
 from metalwright.model.hardware import Drive, HardwareFacts
+from metalwright.model.placeholders import serial_of
 from metalwright.model.spec import DiskLayout
 
 

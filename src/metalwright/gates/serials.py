@@ -2,24 +2,7 @@
 
 import re
 
-PLACEHOLDERS = frozenset(
-    (
-        "n/a", "na", "none", "null", "unknown", "default", "default string", "default_string", "not specified", "not available",
-        "not provided", "not present", "to be filled by o.e.m.", "to be filled by oem", "system serial number", "chassis serial number",
-        "base board serial number", "serial number", "empty", "invalid", "oem", "o.e.m.", "123456789", "0123456789", "1234567890",
-    )
-)  # fmt: skip
-"""Texts that vendors ship in place of a serial, lower case. Seen on real machines (SMBIOS and Redfish), not a guess at a pattern."""
-
-
-def serial_of(text: str | None) -> str | None:
-    """A serial in comparable form, or None: stripped, upper case, no placeholder, not one character repeated."""
-    if text is None:
-        return None
-    bare = text.strip().strip("\0").strip()
-    if bare.lower() in PLACEHOLDERS or len(set(bare) - set(" -.:_")) < 2:
-        return None
-    return bare.upper()
+from metalwright.model.placeholders import serial_of
 
 
 def same_serial(one: str | None, other: str | None) -> bool:

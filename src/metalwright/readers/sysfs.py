@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from metalwright.model.agent_messages import RawInventory
 from metalwright.model.hardware import Cpu, Drive, Firmware, Gap, Gpu, HardwareFacts, Identity, Nic, NvSwitch, PciDevice, PcieLink
-from metalwright.readers.placeholders import real
+from metalwright.model.placeholders import known
 
 MAX_DEVICES = 4096
 GENERATION_OF_SPEED = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4, "32": 5, "32.0": 5, "64": 6, "64.0": 6}
@@ -32,7 +32,7 @@ def hardware_from_raw(raw: RawInventory) -> HardwareFacts:
         nics=tuple(_nics(files, {device.address: device for device in pci})),
         drives=tuple(_drives(files, {device.address: device for device in pci})),
         pci=pci,
-        bios_version=real(files.get("/sys/class/dmi/id/bios_version")),
+        bios_version=known(files.get("/sys/class/dmi/id/bios_version")),
         firmware=tuple(_firmware(files)),
         tpm=_tpm(files),
         gaps=tuple(_gaps(raw, files)),
@@ -43,14 +43,14 @@ def hardware_from_raw(raw: RawInventory) -> HardwareFacts:
 
 
 def _identity(files: Files) -> Identity:
-    dmi = {name: real(files.get(f"/sys/class/dmi/id/{name}")) for name in ("product_serial", "board_serial", "product_uuid", "sys_vendor")}
+    dmi = {name: known(files.get(f"/sys/class/dmi/id/{name}")) for name in ("product_serial", "board_serial", "product_uuid", "sys_vendor")}
     uuid = dmi["product_uuid"]
     return Identity(
         system_serial=dmi["product_serial"],
         board_serial=dmi["board_serial"],
         uuid=uuid.lower() if uuid else None,
         manufacturer=dmi["sys_vendor"],
-        model=real(files.get("/sys/class/dmi/id/product_name")),
+        model=known(files.get("/sys/class/dmi/id/product_name")),
     )
 
 
@@ -65,7 +65,7 @@ def _cpus(text: str) -> Iterator[Cpu]:
             models.setdefault(socket, lines.get("model name", ""))
             cores[socket].add(lines.get("core id", lines["processor"]))
     for socket in sorted(models, key=lambda text: (len(text), text))[:MAX_DEVICES]:
-        yield Cpu(socket=socket, model=real(models[socket]), cores=len(cores[socket]))
+        yield Cpu(socket=socket, model=known(models[socket]), cores=len(cores[socket]))
 
 
 def _memory_mib(text: str) -> int | None:
@@ -168,8 +168,8 @@ def _drives(files: Files, pci: Mapping[str, PciDevice]) -> Iterator[Drive]:
         function = pci.get(files.get(f"{base}/address", "").strip())
         yield Drive(
             name=device,
-            model=real(files.get(f"{base}/model")),
-            serial=real(files.get(f"{base}/serial")),
+            model=known(files.get(f"{base}/model")),
+            serial=known(files.get(f"{base}/serial")),
             size_bytes=sectors * 512 if sectors is not None else None,
             protocol="NVMe",
             device=device,
@@ -181,7 +181,7 @@ def _drives(files: Files, pci: Mapping[str, PciDevice]) -> Iterator[Drive]:
 def _firmware(files: Files) -> Iterator[Firmware]:
     for path, text in sorted(files.items()):
         if match := re.match(r"/sys/class/nvme/(nvme\d+)/firmware_rev$", path) or re.match(r"/sys/class/infiniband/([^/]+)/fw_ver$", path):
-            yield Firmware(component=match.group(1), version=real(text))
+            yield Firmware(component=match.group(1), version=known(text))
 
 
 def _tpm(files: Files) -> str | None:

@@ -117,7 +117,8 @@ def test_firmware_is_that_of_the_files(name: str) -> None:
         if not document["Id"].startswith(("Previous", "Available"))
     }
     facts = {firmware.component: firmware.version for firmware in facts_of(name).firmware}
-    assert facts.items() <= {component: text if text not in {"N/A", "None", ""} else None for component, text in installed.items()}.items()
+    nothing = {"N/A", "None", "", "Not Present"}
+    assert facts.items() <= {component: text if text not in nothing else None for component, text in installed.items()}.items()
     assert len(facts) >= 0.75 * len(installed), "iDRAC lists some components twice: as current and as installed"
 
 

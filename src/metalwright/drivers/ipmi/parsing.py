@@ -1,11 +1,11 @@
 """What ipmitool prints → values. Pure."""
 
 from metalwright.model.hardware import BootTarget, PowerState
+from metalwright.model.placeholders import known
 
 _VALID, _PERSISTENT = 0x80, 0x40
 _SELECTORS = {0x04: BootTarget.NETWORK, 0x08: BootTarget.DISK}
 _SELECTOR_MASK = 0x3C
-_PLACEHOLDERS = frozenset({"", "n/a", "none", "unspecified", "to be filled by o.e.m.", "default string", "0123456789", "unknown"})
 
 
 def power_of(text: str) -> PowerState:
@@ -41,8 +41,7 @@ def fru_of(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in text.splitlines():
         name, mark, value = line.partition(":")
-        value = value.strip()
-        is_one_letter = len(value) > 2 and len(set(value)) == 1
-        if mark and value.lower() not in _PLACEHOLDERS and not is_one_letter:
-            found.setdefault(name.strip(), value)
+        said = known(value)
+        if mark and said is not None:
+            found.setdefault(name.strip(), said)
     return found

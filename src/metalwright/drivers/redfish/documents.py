@@ -9,17 +9,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from metalwright.model.placeholders import known
+
 Document = Mapping[str, Any]
 _NOTHING: Document = {}
-
-_PLACEHOLDERS = (
-    "n/a na none null nil unknown unspecified undefined empty default default-string to-be-filled to-be-filled-by-o.e.m. "
-    "to-be-filled-by-oem system-serial-number chassis-serial-number base-board-serial-number not-specified not-available "
-    "not-applicable no-dimm xxxxxxx 0123456789 123456789 1234567890 "
-    "03000200-0400-0500-0006-000700080009"
-)
-"""Texts that boards carry where a value was never programmed; lower case, blanks as `-`."""
-_IS_PLACEHOLDER = frozenset(_PLACEHOLDERS.split())
 
 
 def text_of(value: object) -> str | None:
@@ -28,24 +21,12 @@ def text_of(value: object) -> str | None:
         value = str(value)
     if not isinstance(value, str):
         return None
-    return _known_text(value) if len(value) <= _SHORT else _said(value)
+    return _known_text(value) if len(value) <= _SHORT else known(value)
 
 
-def _said(value: str) -> str | None:
-    text = value.strip()
-    if not text or "-".join(text.lower().split()) in _IS_PLACEHOLDER or _is_one_letter(text):
-        return None
-    return text
-
-
-_known_text = lru_cache(maxsize=8192)(_said)
+_known_text = lru_cache(maxsize=8192)(known)
 """Names and models repeat from BMC to BMC; only short texts are remembered, since a BMC chooses their length."""
 _SHORT = 64
-
-
-def _is_one_letter(text: str) -> bool:
-    """`0000`, `-----`, and UUIDs or MACs of zeros or Fs only."""
-    return len(text) > 2 and len(set(text) - {"-", ":"}) <= 1
 
 
 def link_of(value: object) -> str | None:

@@ -6,11 +6,11 @@ A BMC that is silent, refuses us or shows another certificate is *undetermined*,
 from metalwright.gates.answers import failed, passed
 from metalwright.gates.check import Answer, Check
 from metalwright.gates.facts import out_of_band, power
-from metalwright.gates.serials import serial_of
 from metalwright.gates.sights import POWER, bmc
 from metalwright.model.case import NodeCase
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
+from metalwright.model.placeholders import serial_of
 
 
 def judge(case: NodeCase) -> tuple[Answer, ...]:

@@ -8,12 +8,13 @@ from metalwright.gates.check import Answer, Check
 from metalwright.gates.facts import in_band, out_of_band
 from metalwright.gates.inventory.host import PROFILE
 from metalwright.gates.limits import at_least_percent, limit
-from metalwright.gates.serials import model_matches, serial_of
+from metalwright.gates.serials import model_matches
 from metalwright.gates.sights import agent, bmc
 from metalwright.model.case import NodeCase
 from metalwright.model.hardware import Gpu
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
+from metalwright.model.placeholders import serial_of
 
 MISSING = "power the node fully off and on; if the GPU stays away, its module or baseboard is to be replaced"
 

@@ -3,11 +3,12 @@
 from metalwright.gates.answers import failed, listed, passed, undetermined
 from metalwright.gates.check import Answer, Check
 from metalwright.gates.facts import in_band_if_seen, out_of_band_if_seen, power
-from metalwright.gates.serials import same_uuid, serial_of, uuid_of
+from metalwright.gates.serials import same_uuid, uuid_of
 from metalwright.gates.sights import POWER, agent, bmc
 from metalwright.model.case import NodeCase
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
+from metalwright.model.placeholders import serial_of
 
 DO = "the wrong machine is at this address or in this slot: compare the label with nodes.csv, swap the cable or correct the spec"
 

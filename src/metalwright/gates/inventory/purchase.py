@@ -6,12 +6,12 @@ from typing import Protocol
 from metalwright.gates.answers import failed, listed, number, passed, undetermined
 from metalwright.gates.check import Answer, Check
 from metalwright.gates.facts import in_band, out_of_band
-from metalwright.gates.serials import serial_of
 from metalwright.gates.sights import agent, bmc
 from metalwright.model.case import NodeCase
 from metalwright.model.hardware import HardwareFacts
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
+from metalwright.model.placeholders import serial_of
 from metalwright.model.spec import PurchaseLine
 
 

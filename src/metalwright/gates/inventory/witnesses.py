@@ -7,12 +7,12 @@ from metalwright.gates.check import Answer, Check
 from metalwright.gates.disk_choice import nvme_drives
 from metalwright.gates.facts import in_band, out_of_band
 from metalwright.gates.limits import limit
-from metalwright.gates.serials import serial_of
 from metalwright.gates.sights import agent, bmc
 from metalwright.model.case import NodeCase
 from metalwright.model.hardware import HardwareFacts, Nic
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
+from metalwright.model.placeholders import serial_of
 
 GPU_CLASSES = {"10de": ("0300", "0302"), "1002": ("0300", "0302", "0380", "1200")}
 """PCI vendor → base and sub classes of its GPUs: VGA, 3D and other display controllers, and processing accelerators, as which

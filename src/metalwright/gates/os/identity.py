@@ -3,12 +3,12 @@
 from metalwright.gates.answers import failed, listed, passed, undetermined
 from metalwright.gates.check import Answer, Check
 from metalwright.gates.facts import boot, power
-from metalwright.gates.serials import serial_of
 from metalwright.gates.sights import INSTALLED, POWER
 from metalwright.model.case import NodeCase
 from metalwright.model.ids import CheckId
 from metalwright.model.judgement import Gate
 from metalwright.model.observation import Witness
+from metalwright.model.placeholders import serial_of
 
 
 def judge(case: NodeCase) -> tuple[Answer, ...]:

@@ -4,12 +4,13 @@ from metalwright.gates.answers import failed, listed, passed, undetermined
 from metalwright.gates.check import Answer, Check
 from metalwright.gates.disk_choice import choose_system_disk
 from metalwright.gates.facts import in_band, required
-from metalwright.gates.serials import same_serial, serial_of
+from metalwright.gates.serials import same_serial
 from metalwright.gates.sights import INSTALLED, MEASURED, WRITTEN, agent
 from metalwright.model.case import NodeCase
 from metalwright.model.ids import CheckId, Digest
 from metalwright.model.judgement import Gate
 from metalwright.model.observation import DiskImageSeen, Kind, SystemImageSeen, Witness
+from metalwright.model.placeholders import serial_of
 
 DO = "write the image again: metalwright apply; if it differs again, the disk or the image store is at fault"
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 from metalwright.gates.answers import failed, listed, number, passed
 from metalwright.gates.check import Answer, SiteCheck
-from metalwright.gates.serials import serial_of
 from metalwright.model.case import SiteCase
 from metalwright.model.ids import CheckId
+from metalwright.model.placeholders import serial_of
 
 
 def judge(case: SiteCase) -> tuple[Answer, ...]:

@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from conftest import ACCOUNT
 from plain_host import PlainHost, bmc_of
 from tree_bmc import TreeBmc, recorded
 
+from conftest import ACCOUNT
 from metalwright.cli import node_inspect
 from metalwright.cli.main import main
 from metalwright.model.errors import InputError, MetalwrightError

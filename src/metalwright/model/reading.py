@@ -3,11 +3,24 @@
 from dataclasses import dataclass
 
 from metalwright.model.gpu_state import GpuReport
+from metalwright.model.host_parts import DriveHealth, PciListing, PortReport
 from metalwright.model.kernel_log import KernelLog
 from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
 from metalwright.model.run_results import CollectiveRun, CopyRun, DiagReport, NcclTopology
 
-Facts = GpuReport | NvLinkReport | TopologyMatrix | KernelLog | DiagReport | CollectiveRun | CopyRun | NcclTopology
+Facts = (
+    GpuReport
+    | NvLinkReport
+    | TopologyMatrix
+    | KernelLog
+    | DiagReport
+    | CollectiveRun
+    | CopyRun
+    | NcclTopology
+    | PciListing
+    | PortReport
+    | DriveHealth
+)
 """Each with `offers`, what an output of its kind says, and `gaps`, what of it was cut off or broken."""
 
 

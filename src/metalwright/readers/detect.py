@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from metalwright.model.reading import Facts, Reading, Skipped, Unreadable
-from metalwright.readers import amd_smi, dcgm_diag, kernel_log, nccl_tests, nccl_topology, nvbandwidth
+from metalwright.readers import amd_smi, dcgm_diag, ethtool, kernel_log, lspci, nccl_tests, nccl_topology, nvbandwidth, nvme_smart
 from metalwright.readers.nvidia_smi import columns, failure, nvlink, plain, table, topo, xml
 from metalwright.readers.session import is_read, pieces
 from metalwright.readers.words import MAX_BYTES, decoded
@@ -22,7 +22,24 @@ class Format:
     read: Callable[[str], Facts | Unreadable]
 
 
-MODULES = (xml, nccl_topology, dcgm_diag, amd_smi, plain, table, topo, nvlink, nvbandwidth, nccl_tests, kernel_log, columns, failure)
+MODULES = (
+    xml,
+    nccl_topology,
+    dcgm_diag,
+    amd_smi,
+    nvme_smart,
+    plain,
+    table,
+    topo,
+    nvlink,
+    nvbandwidth,
+    nccl_tests,
+    lspci,
+    ethtool,
+    kernel_log,
+    columns,
+    failure,
+)
 FORMATS: tuple[Format, ...] = tuple(Format(name=each.FORMAT, looks_like=each.looks_like, read=each.read) for each in MODULES)
 """From the most telling shape to the least."""
 

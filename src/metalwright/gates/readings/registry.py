@@ -1,6 +1,17 @@
 """Every check over tool output, in the order it is shown."""
 
-from metalwright.gates.readings import gpu_fabric, gpu_health, gpu_identity, gpu_load, gpu_partition, gpu_settings, kernel, links, runs
+from metalwright.gates.readings import (
+    gpu_fabric,
+    gpu_health,
+    gpu_identity,
+    gpu_load,
+    gpu_partition,
+    gpu_settings,
+    host,
+    kernel,
+    links,
+    runs,
+)
 from metalwright.gates.readings.check import ReadingCheck
 
 READING_CHECKS: tuple[ReadingCheck, ...] = (
@@ -11,6 +22,7 @@ READING_CHECKS: tuple[ReadingCheck, ...] = (
     *gpu_load.CHECKS,
     *gpu_fabric.CHECKS,
     *links.CHECKS,
+    *host.CHECKS,
     *kernel.CHECKS,
     *runs.CHECKS,
 )

@@ -5,6 +5,7 @@ from functools import singledispatch
 
 from metalwright.gates.answers import cleaned, listed, number
 from metalwright.model.gpu_state import GpuReport
+from metalwright.model.host_parts import DriveHealth, PciListing, PortReport
 from metalwright.model.kernel_log import KernelLog
 from metalwright.model.link_reports import NvLinkReport, TopologyMatrix
 from metalwright.model.reading import Reading, Skipped, Unreadable
@@ -76,6 +77,22 @@ def _(run: CollectiveRun) -> str:
 @_told.register
 def _(run: CopyRun) -> str:
     return f"{number(len(run.cells), 'test')} on {number(len(run.models), 'GPU')}: {listed(dict.fromkeys(run.models))}"
+
+
+@_told.register
+def _(listing: PciListing) -> str:
+    kinds = Counter(each.kind for each in listing.functions if each.kind)
+    return f"{number(len(listing.functions), 'PCI function')}: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
+@_told.register
+def _(report: PortReport) -> str:
+    return f"{number(len(report.ports), 'port')}: {listed(port.name for port in report.ports)}"
+
+
+@_told.register
+def _(drive: DriveHealth) -> str:
+    return f"one drive, {drive.used if drive.used is not None else '?'} % used"
 
 
 @_told.register

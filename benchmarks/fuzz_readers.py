@@ -6,7 +6,7 @@ outputs to start from (those of the tests, or your own). Further options are lib
 
 import sys
 
-import atheris  # type: ignore[import-not-found, unused-ignore]  # a tool of its own, not a dependency
+import atheris  # type: ignore[import-untyped, import-not-found, unused-ignore]  # a tool of its own, there or not
 
 with atheris.instrument_imports(include=["metalwright.readers", "metalwright.gates.readings"]):
     from metalwright.codec.accelerators import accelerators

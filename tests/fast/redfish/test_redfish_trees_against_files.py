@@ -165,7 +165,7 @@ def copied(documents: Documents) -> Documents:
 
 
 @pytest.mark.parametrize("name", TREES)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_broken_document_ends_an_inventory(name: str, data: st.DataObject) -> None:
     """Nulls, other types, texts for numbers, placeholders, saved errors anywhere in up to 20 documents, and others gone: still a report."""
@@ -188,7 +188,7 @@ def test_no_broken_document_ends_an_inventory(name: str, data: st.DataObject) ->
     assert json.loads(json.dumps(report, allow_nan=False)).keys() == report.keys()
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_broken_body_ends_a_walk(data: st.DataObject) -> None:
     """Over HTTP: bodies that are cut, empty, no object, collections without Members or with nulls in them; people can still read it."""

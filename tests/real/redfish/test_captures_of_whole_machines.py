@@ -1,4 +1,4 @@
-"""The largest recorded trees: a DGX H100 of 5,051 documents and an iDRAC9 server of 2,649."""
+"""The recorded trees as wholes: a DGX H100 of 5,051 documents, a GB200 tray, an iDRAC9 server of 2,649, a Supermicro host."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ import pytest
 from tests.kit.capturing import nothing_survives, served_as_recorded
 
 pytestmark = pytest.mark.real
-LARGE = ("nvidia_viking", "dell")
+TREES = ("nvidia_viking", "nvidia_gb200", "dell", "supermicro")
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", TREES)
 def test_served_again_it_is_inspected_as_the_original(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`simulate serve --capture` on the recorded archive: `node inspect` says word for word what it says of the original."""
     served_as_recorded(name, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", TREES)
 def test_nothing_that_names_the_machine_survives_in_an_archive(name: str, tmp_path: Path) -> None:
     """No serial, UUID, MAC (also inside UEFI device paths), host name, account or password hash, however it is written."""
     nothing_survives(name, tmp_path)

@@ -53,8 +53,8 @@ class ReportDesk:
         await self.turns.record(observations, None)
 
     async def contact(self, grant: BootGrant) -> None:
-        """The agent is there."""
-        known = await self._session(grant, grant.boot_id or "")
+        """The agent is there. A poll does not say from which boot: it is the one that this session last spoke of."""
+        known = await self._session(grant, "")
         if self.clock.now() - known.written_at >= CONTACT_S:
             await self.turns.record([self._boot(grant, known)], None)
 
@@ -98,7 +98,10 @@ class ReportDesk:
         await self.endpoint.progress(seen, grant.boot_id or "")
 
     async def _session(self, grant: BootGrant, boot_id: str) -> _Known:
-        """A session that speaks from another boot id was rebooted: that boot began now, unless an observation already knows it."""
+        """A session that speaks from another boot id was rebooted: that boot began now, unless an observation already knows it.
+
+        `boot_id` is empty when the agent did not say it.
+        """
         key = grant.session_hash or ""
         known = self._known.get(key)
         if known is None or (boot_id and known.boot_id != boot_id):
@@ -114,10 +117,11 @@ class ReportDesk:
                     look.kind is Kind.AGENT_BOOT
                     and look.witness is witness
                     and isinstance(look.body, BootSeen)
-                    and look.body.boot_id == boot_id
+                    and look.body.token_order == grant.order
+                    and boot_id in ("", look.body.boot_id)
                 ):
-                    return _Known(boot_id=boot_id, claimed_at=look.body.claimed_at)
-        return _Known(boot_id=boot_id, claimed_at=self.clock.now())
+                    return _Known(boot_id=look.body.boot_id, claimed_at=look.body.claimed_at)
+        return _Known(boot_id=boot_id or grant.boot_id or "", claimed_at=self.clock.now())
 
     def _boot(self, grant: BootGrant, known: _Known) -> Observation:
         known.written_at = self.clock.now()

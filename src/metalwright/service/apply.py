@@ -15,7 +15,7 @@ from metalwright.model.judgement import Gate
 from metalwright.model.work import EXPECTED_S, Wait
 from metalwright.ports import BoardRow, Store
 from metalwright.service.clock import SystemClock
-from metalwright.service.control import Board, StoreControl
+from metalwright.service.control import Board, StoreControl, is_past
 from metalwright.service.leases import LEASE_S, RENEW_S
 from metalwright.service.listeners import serve_endpoints
 from metalwright.service.wiring import Decorate, is_taken, open_reader, open_site
@@ -73,22 +73,24 @@ class Applying:
             return False
         if board.plan not in ("green", "waived"):
             return True
-        return all(self._is_at_rest(row, until) for row in board.rows)
-
-    def _is_at_rest(self, row: BoardRow, until: Gate) -> bool:
-        if row.waiting is None:
-            return row.colours.get(until) in ("green", "waived")
-        if row.waiting.wait is Wait.PERSON:
-            return True
-        # Overdue counts once this run has itself waited as long: what a former run saw may have been mended since.
-        ran_s = time.monotonic() - self.began_at
-        return row.waiting.overdue and ran_s > EXPECTED_S[row.waiting.wait] * self._options.patience
+        ran_s = (time.monotonic() - self.began_at) / self._options.patience
+        return all(is_at_rest(row, until, ran_s) for row in board.rows)
 
     def _is_news(self, board: Board) -> bool:
         """Not the words of a former run: this worker took every node's turn, or others have had the time to."""
         if self._worker is None or time.monotonic() - self.began_at > LEASE_S + RENEW_S:
             return True
         return all(row.subject in self._turned for row in board.rows)
+
+
+def is_at_rest(row: BoardRow, until: Gate, ran_s: float) -> bool:
+    """Past the gate, or nothing moves without a person. A node that waits for nothing and is not past it is being looked at.
+
+    Overdue counts once this run has itself waited as long: what a former run saw may have been mended since.
+    """
+    if row.waiting is None:
+        return is_past(row, until)
+    return row.waiting.wait is Wait.PERSON or (row.waiting.overdue and ran_s > EXPECTED_S[row.waiting.wait])
 
 
 class _PatientControl(StoreControl):

@@ -8,6 +8,7 @@ from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName, Subject, node_subject
 from metalwright.model.judgement import Gate, GateVerdict
 from metalwright.model.work import Wait, WaitingFor, WorkOrder
+from metalwright.planner.provisioning import GATES
 from metalwright.ports import BoardRow, Clock, Store
 
 
@@ -37,6 +38,12 @@ class Story:
     waiting: WaitingFor | None
 
 
+def is_past(row: BoardRow, until: Gate) -> bool:
+    """Every gate up to and with `until` is open: a later one that still stands open says nothing while an earlier one is not."""
+    passed = GATES[: GATES.index(until) + 1] if until in GATES else GATES
+    return all(row.colours.get(gate) in ("green", "waived") for gate in passed)
+
+
 class Control(Protocol):
     async def board(self) -> Board: ...
     async def node(self, subject: Subject) -> Story | None: ...
@@ -64,7 +71,7 @@ class StoreControl:
             plan=mark.colour if mark else "",
             until=until,
             rows=rows,
-            at_goal=sum(row.colours.get(until) in ("green", "waived") for row in rows),
+            at_goal=sum(is_past(row, until) for row in rows),
             failover_gap=await self._store.failover_gap(),
             people=sum(row.waiting is not None and row.waiting.wait is Wait.PERSON for row in rows),
         )

@@ -1,13 +1,15 @@
-"""`metalwright evidence list|show|proof|export|verify`: what was proven, and files that anyone verifies."""
+"""`metalwright evidence list|show|proof|export|verify|trust`: what was proven, and files that anyone verifies."""
 
 import argparse
 import asyncio
 import sys
 from pathlib import Path
 
+from metalwright.cli.evidence_trust import add_parser as add_trust_parser
+
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = verbs.add_parser("evidence", help="list, show, proof, export, verify: signed records of every verdict")
+    parser = verbs.add_parser("evidence", help="list, show, proof, export, verify, trust: signed records of every verdict")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="every record of the log")
     listing.add_argument("site", type=Path, nargs="?", default=Path("."))
@@ -30,6 +32,7 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     for action in (listing, show, proof, export, verify):
         action.add_argument("--json", action="store_true")
         action.set_defaults(run=run)
+    add_trust_parser(actions)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -37,7 +37,7 @@ class Sequencer:
             await self._compare(last.after)
         if not pending:
             return 0
-        batch = sequence(pending, last.after, self._signer, now)
+        batch = await asyncio.to_thread(sequence, pending, last.after, self._signer, now)
         if not await asyncio.to_thread(self._signer.remember, batch):
             return 0
         return await self._commit(batch)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metalwright.drivers.signing.file_signer import KEY, MEMORY, TRUST, FileSigner, create_log, open_log
+from metalwright.drivers.signing.file_signer import MEMORY, TRUST, FileSigner, create_log, open_log
+from metalwright.drivers.signing.log_keys import KEY
 from metalwright.evidence.errors import Refused
 from metalwright.evidence.memory import memory_bytes, read_memory
 from metalwright.evidence.sequence import Batch, LogState, sequence
@@ -117,7 +118,7 @@ def test_a_key_of_another_log_is_refused(tmp_path: Path) -> None:
     trust = (tmp_path / TRUST).read_bytes()
     for changed in ((tmp_path / "other" / TRUST).read_bytes(), trust.replace(b'"simulated": true', b'"simulated": false'), b"", b"{}"):
         (tmp_path / TRUST).write_bytes(changed)
-        with pytest.raises(InputError, match=r"cannot be used|is not the key"):
+        with pytest.raises(InputError, match=r"cannot be used|is not the key|missing"):
             opened(tmp_path)
 
 

@@ -109,8 +109,8 @@ def _say(
 
 
 def _absent(checks: Sequence[tuple[str, str]]) -> Sequence[str]:
-    """Checks by what they need; those of another tool are only counted."""
-    needs = dict.fromkeys(need for _, need in checks if need)
-    lines = [f"not in this file: {', '.join(check for check, need in checks if need == each)} ({each})" for each in needs]
-    others = sum(not need for _, need in checks)
-    return [*lines, f"not in this file: {others} checks of other tools' output"] if others else lines
+    """Checks with what they need; those of another tool are only counted."""
+    near = [f"{check} ({need})" for check, need in checks if need]
+    far = sum(not need for _, need in checks)
+    lines = [f"not in this file: {', '.join(near)}"] if near else []
+    return [*lines, f"not in this file: {far} checks of other tools' output"] if far else lines

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from metalwright.model.reading import Facts, Reading, Skipped, Unreadable
-from metalwright.readers import amd_smi, dcgm_diag, ethtool, kernel_log, lspci, nccl_tests, nccl_topology, nvbandwidth, nvme_smart
+from metalwright.readers import amd_smi, dcgm_diag, ethtool, kernel_log, lspci, nccl_tests, nccl_topology, nvbandwidth, nvme_smart, nvml
 from metalwright.readers.nvidia_smi import columns, failure, nvlink, plain, table, topo, xml
 from metalwright.readers.session import is_read, pieces
 from metalwright.readers.words import MAX_BYTES, decoded
@@ -26,6 +26,7 @@ MODULES = (
     xml,
     nccl_topology,
     dcgm_diag,
+    nvml,
     amd_smi,
     nvme_smart,
     plain,

@@ -48,7 +48,7 @@ def test_words_name_what_was_seen_what_was_not_and_what_to_do(tmp_path: Path, ca
     for words in ("nvidia-smi -q -x", "8 × NVIDIA H100 80GB HBM3, driver 580.105.08", "hgx-h100-8 (by the GPU's name"):
         assert words in said
     assert "lower while nothing runs" in said
-    assert "not in this file: os.gpu-clocks (needs a capture in which every GPU works)" in said
+    assert "os.gpu-clocks (needs a capture in which every GPU works)" in said
     assert "undetermined: " in said.splitlines()[-1]
 
 

@@ -53,7 +53,8 @@ def waits_for(row: BoardRow) -> str:
         return ""
     overdue = " (overdue)" if row.waiting.overdue else ""
     who = "a person: " if row.waiting.wait is Wait.PERSON else ""
-    return f"{who}{row.waiting.text}{overdue}"
+    is_writing = row.operation is not None and row.operation.state is OperationState.RUNNING  # it moves on between two turns
+    return f"{who}{'the image to be written' if is_writing else row.waiting.text}{overdue}"
 
 
 def progress_words(operation: Operation) -> str:

@@ -69,6 +69,6 @@ def _line(row: BoardRow) -> tuple[str, str]:
     operation = row.operation
     share = 10 * operation.units_done // operation.units_total if operation and operation.units_total else None
     written = f"  image {share * 10} %" if share is not None and operation and operation.state == "running" else ""
-    waits = f"  … {waits_for(row)}" if row.waiting else ""
-    text = f"{gates}{written}{waits}".strip() or "–"
+    waits = f"  … {waits_for(row)}" if row.waiting and not written else ""
+    text = f"{gates}{written}{waits}".strip() or "looking"
     return text, text

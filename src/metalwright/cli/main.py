@@ -11,7 +11,7 @@ from importlib import import_module
 from metalwright import __version__
 from metalwright.model.errors import InputError, InvariantError, MachineFault, MetalwrightError, SpecError, TemporaryError
 
-VERBS = ("init", "check", "plan", "apply", "status", "explain", "gate", "evidence", "node", "image", "simulate", "judge")
+VERBS = ("init", "check", "plan", "apply", "status", "explain", "gate", "evidence", "node", "image", "simulate", "judge", "fabric")
 
 EXIT_BAD_INPUT, EXIT_COULD_NOT_RUN = 3, 4
 INTERRUPTED = 130

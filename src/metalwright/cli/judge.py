@@ -61,8 +61,9 @@ def _label(file: str) -> str:
 def _as_json(
     readings: Sequence["Reading"], profile: "AcceleratorProfile | None", is_given: bool, verdict: "ReadingsVerdict"
 ) -> dict[str, Any]:
-    """Stable keys: verdict, profile, readings, findings, not_in_this_file."""
+    """Stable keys: verdict, profile, readings, parts, findings, not_in_this_file."""
     from metalwright.cli.verdicts import finding_json
+    from metalwright.gates.readings.part_verdicts import part_verdicts
     from metalwright.gates.readings.summary import summary, trouble
 
     return {
@@ -72,6 +73,10 @@ def _as_json(
         "readings": [
             {"where": reading.where, "format": reading.format, "seen": summary(reading), "not_read": list(trouble(reading))}
             for reading in readings
+        ],
+        "parts": [
+            {"part": each.part, "verdict": each.verdict or "unknown", "because": each.because, "by": each.by}
+            for each in part_verdicts(readings)
         ],
         "findings": [finding_json(finding) for finding in verdict.findings],
         "not_in_this_file": [{"check": check, "needs": needs} for check, needs in verdict.absent],
@@ -83,6 +88,7 @@ def _say(
 ) -> None:
     from metalwright.cli.output import COLOURS, WORDS, console
     from metalwright.cli.verdicts import say_finding, say_open_findings
+    from metalwright.gates.readings.part_verdicts import part_verdicts
     from metalwright.gates.readings.summary import summary, trouble
     from metalwright.model.judgement import Result
 
@@ -102,6 +108,9 @@ def _say(
             say_finding(finding)
     else:
         say_open_findings(verdict.findings)
+    for each in part_verdicts(readings):
+        words = f"  {each.part}: {each.verdict or 'unknown'} (by {each.by}: {each.because})"
+        out.print(words, style="bold", markup=False, soft_wrap=True)
     for line in _absent(verdict.absent):
         out.print(f"  {line}", style="dim", markup=False, soft_wrap=True)
     others = len(verdict.findings) - passes

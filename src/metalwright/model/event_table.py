@@ -53,11 +53,22 @@ class NvLinkRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateRule:
+    """A fact of `GpuState` that is true, or a count above zero, and what it means."""
+
+    fact: str
+    verdict: GpuVerdict
+    why: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventTable:
     version: int
     group: tuple[EventGroup, ...]
     recovery: tuple[RecoveryWords, ...]
     nvlink: tuple[NvLinkRule, ...]
+    state: tuple[StateRule, ...] = ()
 
     def group_of(self, kind: str, code: int) -> EventGroup | None:
         """The group of a code; None for an unknown one."""

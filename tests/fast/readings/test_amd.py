@@ -189,7 +189,7 @@ def test_cut_and_foreign_documents_never_pass() -> None:
         assert _judged(document).colour is not Colour.GREEN, document
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), name=st.sampled_from(sorted(SHAPES)))
 def test_damaged_documents_never_crash(data: st.DataObject, name: str) -> None:
     """Any JSON in the place of any value."""

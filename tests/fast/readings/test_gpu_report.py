@@ -1,5 +1,6 @@
 """nvidia-smi in all its forms becomes the same facts; broken, cut, reordered and hostile output never passes and never crashes."""
 
+from dataclasses import replace
 from pathlib import PurePath
 
 import pytest
@@ -17,6 +18,8 @@ from tests.kit.captures import capture
 from tests.kit.nvidia_smi import GPU, document, node
 
 H100 = accelerators()["hgx-h100-8"]
+SMALL = replace(H100, gpus=3)
+"""Three GPUs show every fault that eight do, in a third of the time."""
 NOT_SAID = ("N/A", "[N/A]", "[Unknown Error]", "Unknown Error", "[Not Supported]", "GPU is lost", "", "ERR!", "Insufficient Permissions")
 
 REAL = {
@@ -114,14 +117,14 @@ def _red(verdict: object) -> set[str]:
 
 @pytest.mark.parametrize(("check", "path", "value"), FAULTS)
 def test_one_fault_turns_exactly_its_finding_red(check: str, path: str, value: str) -> None:
-    """One value of GPU 5 is bad: its check names that GPU, every other finding stays as it was."""
-    gpus = node()
-    gpus[5][path] = value
-    verdict = judge_readings(read_bytes(document(gpus), "smi.xml"), H100)
+    """One value of GPU 1 is bad: its check names that GPU, every other finding stays as it was."""
+    gpus = node(3)
+    gpus[1][path] = value
+    verdict = judge_readings(read_bytes(document(gpus), "smi.xml"), SMALL)
     assert verdict.colour is Colour.RED
     assert {finding.check for finding in verdict.findings if finding.result is not Result.PASS} == {check}
     broken = next(finding for finding in verdict.findings if finding.check == check)
-    assert check == "os.gpu-uuid" or broken.subject == "smi.xml/gpu:5"
+    assert check == "os.gpu-uuid" or broken.subject == "smi.xml/gpu:1"
     assert broken.expected
     assert broken.do
 
@@ -144,9 +147,9 @@ DECIDED_BY_OTHERS = frozenset(
 @pytest.mark.parametrize(("check", "path"), [(check, path) for check, path, _ in FAULTS if path not in DECIDED_BY_OTHERS])
 def test_a_value_that_is_not_said_never_passes(check: str, path: str, value: str) -> None:
     """What the tool does not say of one GPU keeps its check open; nothing else turns red by it, but for a lost GPU."""
-    gpus = node()
+    gpus = node(3)
     gpus[2][path] = value
-    verdict = judge_readings(read_bytes(document(gpus)), H100)
+    verdict = judge_readings(read_bytes(document(gpus)), SMALL)
     states = {finding.check: finding.result for finding in verdict.findings}
     assert states[check] is Result.UNDETERMINED
     assert _red(verdict) == ({"os.gpu-reach"} if value == "GPU is lost" else set())
@@ -189,10 +192,10 @@ def test_order_and_case_of_the_document_do_not_matter() -> None:
 
 
 def test_a_cut_document_never_passes() -> None:
-    """Cut at any of 200 places: what is whole is read, nothing passes."""
-    whole = document(node())
-    for end in range(0, len(whole) - 20, len(whole) // 200):
-        verdict = judge_readings(read_bytes(whole[:end]), H100)
+    """Cut at any of 60 places: what is whole is read, nothing passes."""
+    whole = document(node(3))
+    for end in range(0, len(whole) - 20, len(whole) // 60):
+        verdict = judge_readings(read_bytes(whole[:end]), SMALL)
         assert verdict.colour is not Colour.GREEN
         assert all(finding.result is not Result.PASS for finding in verdict.findings), end
 
@@ -205,22 +208,22 @@ def test_hostile_xml_is_refused() -> None:
         assert judge_readings(read_bytes(raw), H100).colour is not Colour.GREEN
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_damaged_output_never_crashes_and_never_gains_a_pass(data: st.DataObject) -> None:
     """Bytes overwritten, cut out or doubled in a document with a fault: never green."""
-    gpus = node(8)
-    gpus[3]["remapped_rows/remapped_row_failure"] = "Yes"
+    gpus = node(3)
+    gpus[2]["remapped_rows/remapped_row_failure"] = "Yes"
     raw = bytearray(document(gpus))
     for _ in range(data.draw(st.integers(1, 6))):
         at = data.draw(st.integers(0, len(raw) - 1))
         length = data.draw(st.integers(0, 40))
         raw[at : at + length] = data.draw(st.binary(max_size=40))
-    verdict = judge_readings(read_bytes(bytes(raw)), H100)
+    verdict = judge_readings(read_bytes(bytes(raw)), SMALL)
     assert b"remapped_row_failure>Yes<" not in raw or verdict.colour is not Colour.GREEN
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(raw=st.one_of(st.binary(max_size=400), st.text(max_size=400).map(str.encode)))
 def test_anything_is_read_without_a_crash(raw: bytes) -> None:
     """Any bytes: facts or a reason, and no pass."""

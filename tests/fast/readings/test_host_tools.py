@@ -146,7 +146,7 @@ def test_a_listing_without_root_says_so() -> None:
     assert _judged(LSPCI + "\n" + hidden.replace("1b", "1c")).colour is Colour.UNDETERMINED
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), name=st.sampled_from(sorted(HEALTHY)))
 def test_damaged_texts_never_crash(data: st.DataObject, name: str) -> None:
     """Bytes overwritten anywhere."""

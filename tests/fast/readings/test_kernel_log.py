@@ -211,7 +211,7 @@ def test_a_damaged_table_is_refused() -> None:
             parse(bad)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from([line for line, _ in SINGLE + OWN_WORD]), st.text(max_size=80)), max_size=8))
 def test_any_mixture_of_lines_is_judged_and_a_fault_stays_a_fault(lines: list[str]) -> None:
     """No crash; an uncontained memory error after the last start is red or worse whatever stands around it."""

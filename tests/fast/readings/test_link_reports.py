@@ -141,7 +141,7 @@ def test_counters_of_the_next_nvlink_generation_are_read_by_name() -> None:
     assert _judged(whole.replace("Errors: 0", "Errors: 2", 1)).colour is Colour.RED
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), text=st.sampled_from([STATUS, ERRORS, _matrix()]))
 def test_damaged_texts_never_crash(data: st.DataObject, text: str) -> None:
     """Bytes overwritten anywhere: facts or a reason."""

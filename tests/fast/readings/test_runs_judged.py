@@ -248,7 +248,7 @@ def test_copies_from_the_host_are_judged_by_the_slowest_gpu() -> None:
 TEXTS = (json.dumps(_diag4()), json.dumps(_diag3()), _all_reduce(), _copies(*[52.1] * 8))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data(), text=st.sampled_from(TEXTS))
 def test_damaged_results_never_crash(data: st.DataObject, text: str) -> None:
     """Bytes overwritten anywhere: facts or a reason."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from metalwright.cli.inspect_notes import counted, families, natural, pcie_words, standing_out
+from metalwright.cli.inspect_notes import counted, families, natural, pcie_words
 
 Json = dict[str, Any]
 _FILE_WIDTH = 200
@@ -31,7 +31,7 @@ def print_report(report: Json) -> None:
     console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
     for line in _heads(report):
         console.print(_text(line))
-    notes = list(standing_out(report))
+    notes = report["stands_out"]
     if notes:
         console.print(f"\nStands out ({len(notes)})")
         for note in notes[:_SHOWN_GAPS]:

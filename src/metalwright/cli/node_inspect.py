@@ -24,13 +24,16 @@ def add_parser(sub: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 def run(args: argparse.Namespace) -> int:
     """0 when the BMC was read, gaps included; errors of the model otherwise."""
-    inspection = asyncio.run(_inspect(args))
+    from metalwright.cli.inspect_notes import standing_out
+
+    report = asyncio.run(_inspect(args)).report
+    report["stands_out"] = list(standing_out(report))
     if args.json:
-        print(json.dumps(inspection.report, indent=2, ensure_ascii=False))
+        print(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         from metalwright.cli.inspect_view import print_report
 
-        print_report(inspection.report)
+        print_report(report)
     return 0
 
 

@@ -23,6 +23,7 @@ from tests.fast.redfish.listening import listening
 KEYS = [
     "bmc", "identity", "power", "boot", "bios_version", "tpm", "cpus", "memory_mib", "dimms", "gpus", "nvswitches", "nvlink_edges",
     "nics", "drives", "power_supplies", "pcie_devices", "firmware", "console", "component_integrity", "gaps", "lenient_readings",
+    "stands_out",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metalwright.cli.inspect_notes import standing_out
 from metalwright.cli.inspect_view import print_report
 from metalwright.drivers.redfish.documents import Documents
 from metalwright.drivers.redfish.expand import ExpandTrust
@@ -210,4 +211,4 @@ def test_no_broken_body_ends_a_walk(data: st.DataObject) -> None:
     facts = assemble(documents)
     report = report_of(documents, facts)
     assert documents.failed or documents.warnings or facts.gaps
-    print_report({**report, "bmc": {**report["bmc"], "requests": 1, "seconds": 0.1}})
+    print_report({**report, "stands_out": list(standing_out(report)), "bmc": {**report["bmc"], "requests": 1, "seconds": 0.1}})

@@ -11,10 +11,24 @@ def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     parser.add_argument("site", type=Path)
     parser.add_argument("--until", choices=("inventory", "firmware", "os"), default="os", help="stop at this gate (default: os)")
     parser.add_argument("--watch", action="store_true", help="go on after the last gate: keep looking, until interrupted")
-    parser.add_argument("--timeout", type=float, default=None, metavar="SECONDS", help="stop after this time (exit 2 if not done)")
-    parser.add_argument("--patience", type=float, default=1.0, metavar="FACTOR", help="multiplies every deadline (emulated machines: 3)")
+    parser.add_argument(
+        "--timeout", type=_more_than_zero, default=None, metavar="SECONDS", help="stop after this time (exit 2 if not done)"
+    )
+    parser.add_argument(
+        "--patience", type=_more_than_zero, default=1.0, metavar="FACTOR", help="multiplies every deadline (emulated machines: 3)"
+    )
     parser.add_argument("--json", action="store_true", help="print the final board as JSON")
     parser.set_defaults(run=run)
+
+
+def _more_than_zero(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
+
+
+_more_than_zero.__name__ = "number above zero"  # argparse says: invalid number above zero value: '-1'
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,4 +58,5 @@ async def _apply(args: argparse.Namespace) -> int:
         print_board(board)
         if run_.timed_out:
             print(f"stopped after {args.timeout:.0f} s; run the same command again to go on", file=sys.stderr)
-    return board_code(board)
+    # Out of time, the board may still hold a former run's greens: they are no answer of this one.
+    return board_code(board) or (2 if run_.timed_out else 0)

@@ -1,7 +1,6 @@
 """`metalwright init DIR --kind KIND`: scaffold a site folder."""
 
 import argparse
-import sys
 from pathlib import Path
 
 KINDS = ("first-cluster", "hgx-h100-rails", "gb200-nvl72", "delivered", "simulated", "lab")
@@ -19,16 +18,11 @@ def add_parser(sub: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: written; 3: bad argument or a folder that is not empty."""
+    """0 written, 3 a bad argument or a folder that is not empty."""
     from metalwright.codec.json_codec import to_bytes
     from metalwright.codec.scaffold import write_scaffold
-    from metalwright.model.errors import InputError
 
-    try:
-        written = write_scaffold(args.folder, args.kind, nodes=args.nodes, name=args.name)
-    except InputError as error:
-        print(f"{error.message}\n  hint: {error.hint}", file=sys.stderr)
-        return 3
+    written = write_scaffold(args.folder, args.kind, nodes=args.nodes, name=args.name)
     if args.json:
         print(to_bytes({"folder": str(args.folder), "kind": args.kind, "files": list(written)}, dict[str, str | list[str]]).decode())
         return 0

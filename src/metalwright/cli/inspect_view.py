@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from metalwright.cli.inspect_notes import counted, families, natural, pcie_words
+from metalwright.cli.output import Answer
 
 Json = dict[str, Any]
 _FILE_WIDTH = 200
@@ -28,7 +28,7 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 def print_report(report: Json) -> None:
     """The report of `inspect_bmc`, for a terminal or a file."""
     width = None if sys.stdout.isatty() else _FILE_WIDTH
-    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
+    console = Answer(file=sys.stdout, highlight=False, markup=False, width=width)
     for line in _heads(report):
         console.print(_text(line))
     notes = report["stands_out"]
@@ -95,7 +95,7 @@ def _ranges(numbers: Sequence[str]) -> str:
     return f"{whole[0]}-{whole[-1]}" if is_run and len(whole) > 2 else ",".join(numbers)
 
 
-def _print_nvlinks(console: Console, edges: Sequence[Json]) -> None:
+def _print_nvlinks(console: Answer, edges: Sequence[Json]) -> None:
     """Links up of links there are, per GPU and peer."""
     if not edges:
         return
@@ -115,7 +115,7 @@ def _cell(up: int, total: int) -> str:
     return "" if total == 0 else str(up) if up == total else f"{up}/{total}!"
 
 
-def _print_table(console: Console, title: str, rows: Sequence[Json], columns: Sequence[str], count: int | None = -1) -> None:
+def _print_table(console: Answer, title: str, rows: Sequence[Json], columns: Sequence[str], count: int | None = -1) -> None:
     if not rows:
         return
     shown = len(rows) if count == -1 else count
@@ -128,7 +128,7 @@ def _print_table(console: Console, title: str, rows: Sequence[Json], columns: Se
     console.print(table)
 
 
-def _print_gaps(console: Console, gaps: Sequence[Json]) -> None:
+def _print_gaps(console: Answer, gaps: Sequence[Json]) -> None:
     """Grouped: `gpus/*/serial (4)`."""
     if not gaps:
         return

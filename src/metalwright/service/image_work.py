@@ -49,13 +49,25 @@ def _ram_disk(stored: StoredSpec, say: Say) -> ImageResult:
 
 
 def list_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
+    """What is built; InputError when the one that is named is not."""
     store = FolderImageStore(site)
-    return [_state(store.find, name, "present") for name in store.names() if only in (None, name)]
+    return [_state(store.find, name, "present") for name in _built(store, only)]
 
 
 def verify_images(site: Path, only: str | None, say: Say) -> list[ImageResult]:
+    """Every byte of what is built, read; InputError when the one that is named is not, or nothing is."""
     store = FolderImageStore(site)
-    return [_state(store.verify, name, "whole") for name in store.names() if only in (None, name)]
+    names = _built(store, only)
+    if not names:
+        raise InputError("no image is built: there is nothing to verify", hint=f"metalwright image build {site}")
+    return [_state(store.verify, name, "whole") for name in names]
+
+
+def _built(store: FolderImageStore, only: str | None) -> tuple[str, ...]:
+    names = store.names()
+    if only is not None and only not in names:
+        raise InputError(f"image {only} is not built", hint=f"built are: {', '.join(names)}" if names else "metalwright image build SITE")
+    return names if only is None else (only,)
 
 
 def name_of(recipe: ImageRecipe) -> str:

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from metalwright.model.errors import InputError
 
 STATE = ".metalwright"
+BOOT_KEY_BYTES = 32
+RESTORE = "put agent-tls.pem, .crt and .key back from a backup of the state folder: installed systems speak to no other certificate"
 CERTIFICATE_DAYS = 3650
 """Agents pin this certificate by digest, so its dates are never what is trusted; ten years outlive a cluster."""
 
@@ -47,11 +49,14 @@ def open_state(site: Path) -> StateFolder:
     path = site / STATE
     try:
         path.mkdir(mode=0o700, exist_ok=True)
-        boot_key = _once(path / "boot.key", lambda: secrets.token_bytes(32))
+        boot_key = _once(path / "boot.key", lambda: secrets.token_bytes(BOOT_KEY_BYTES))
+        if len(boot_key) != BOOT_KEY_BYTES:  # an empty one would make tokens that anyone can guess
+            raise _damaged(path / "boot.key", "delete it: boots under way are begun again with new tokens")
         key, certificate = _certificate(path)
+        pin = _pin_of(certificate, key)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}", hint="the site folder must be writable by you") from error
-    return StateFolder(path=path, boot_key=boot_key, certificate=certificate, certificate_key=key, pin=_pin_of(certificate.read_bytes()))
+        raise InputError(f"{error.filename or path}: {error.strerror}", hint="the site folder must be writable by you") from error
+    return StateFolder(path=path, boot_key=boot_key, certificate=certificate, certificate_key=key, pin=pin)
 
 
 def _once(file: Path, make: Callable[[], bytes]) -> bytes:
@@ -75,8 +80,9 @@ def _once(file: Path, make: Callable[[], bytes]) -> bytes:
 def _certificate(path: Path) -> tuple[Path, Path]:
     both = _once(path / "agent-tls.pem", _make_certificate)
     key, certificate = path / "agent-tls.key", path / "agent-tls.crt"
-    marker = b"-----BEGIN CERTIFICATE-----"
-    at = both.index(marker)
+    at = both.find(b"-----BEGIN CERTIFICATE-----")
+    if at < 0:
+        raise _damaged(path / "agent-tls.pem", RESTORE)
     _once(key, lambda: both[:at])
     _once(certificate, lambda: both[at:])
     return key, certificate
@@ -100,5 +106,15 @@ def _make_certificate() -> bytes:
     return private + certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def _pin_of(pem: bytes) -> str:
-    return "sha256:" + hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.decode())).hexdigest()
+def _pin_of(certificate: Path, key: Path) -> str:
+    """The certificate's digest, once it and its key are known to be a pair that a listener can use."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+        der = ssl.PEM_cert_to_DER_cert(certificate.read_text(encoding="ascii"))
+    except (ssl.SSLError, ValueError) as error:
+        raise _damaged(certificate, RESTORE) from error
+    return "sha256:" + hashlib.sha256(der).hexdigest()
+
+
+def _damaged(file: Path, hint: str) -> InputError:
+    return InputError(f"{file} is damaged", hint=hint)

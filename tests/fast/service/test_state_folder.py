@@ -59,3 +59,14 @@ def test_a_damaged_bmc_memory_is_not_overwritten(tmp_path: Path) -> None:
     assert damaged.read_text() == "{"
     memory.put("https://bmc2", "sha256:2")
     assert memory.get("https://bmc2") == "sha256:2"
+
+
+@pytest.mark.parametrize("name", ["boot.key", "agent-tls.pem", "agent-tls.crt", "agent-tls.key"])
+@pytest.mark.parametrize("content", [b"", b"\xdc\x00 not a key"])
+def test_a_damaged_key_is_named_and_never_used(tmp_path: Path, name: str, content: bytes) -> None:
+    """An empty boot key would make tokens that anyone can guess; a torn certificate is words, not a crash."""
+    open_state(tmp_path)
+    (tmp_path / ".metalwright" / name).write_bytes(content)
+    with pytest.raises(InputError, match="is damaged") as raised:
+        open_state(tmp_path)
+    assert raised.value.hint

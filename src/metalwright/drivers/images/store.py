@@ -1,10 +1,12 @@
 """The built images of a site (`ports.ImageStore`): `SITE/images-built/<name>@<version>/` with `manifest.json` and `frames.zst`."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from metalwright.codec.json_codec import digest_of, from_bytes
@@ -14,6 +16,7 @@ from metalwright.model.ids import Digest
 from metalwright.model.image import BuiltImage, ImageManifest
 
 FOLDER = "images-built"
+BUILDING = ".building-"
 CHUNK = 1 << 20
 
 
@@ -27,7 +30,7 @@ class FolderImageStore:
         """Every `name@version` that is there, whole or not."""
         if not self._folder.is_dir():
             return ()
-        return tuple(sorted(path.name for path in self._folder.iterdir() if (path / MANIFEST).exists()))
+        return tuple(sorted(path.name for path in self._folder.iterdir() if path.name[0] != "." and (path / MANIFEST).exists()))
 
     def find(self, name_and_version: str) -> BuiltImage:
         """The image, its blob's size checked; InputError when it is not built or not readable. `verify` reads every byte."""
@@ -37,10 +40,11 @@ class FolderImageStore:
             size = (folder / BLOB).stat().st_size
         except OSError as error:
             raise InputError(f"image {name_and_version} is not built", hint="metalwright image build SITE") from error
-        manifest = _manifest(data, name_and_version)
+        manifest = _manifest(data, name_and_version, folder)
         wanted = max((frame.stored_offset + frame.stored_length for frame in manifest.frames), default=0)
         if size != wanted:
-            raise InputError(f"image {name_and_version} is altered: its blob has {size} bytes, not {wanted}", hint="build it again")
+            what = f"image {name_and_version} is altered: its blob has {size} bytes, not {wanted}"
+            raise InputError(what, hint=_again(folder))
         return BuiltImage(digest=digest_of(data), manifest=manifest)
 
     def verify(self, name_and_version: str) -> BuiltImage:
@@ -51,9 +55,8 @@ class FolderImageStore:
             while chunk := blob.read(CHUNK):
                 digest.update(chunk)
         if digest.hexdigest() != built.manifest.blob_sha256:
-            raise InputError(
-                f"image {name_and_version} is altered: its blob has another digest than its manifest says", hint="build it again"
-            )
+            what = f"image {name_and_version} is altered: its blob has another digest than its manifest says"
+            raise InputError(what, hint=_again(self._path(name_and_version)))
         return built
 
     def manifest_bytes(self, digest: Digest) -> bytes:
@@ -65,17 +68,25 @@ class FolderImageStore:
 
     def put(self, name_and_version: str, make: Callable[[Path], BuiltImage]) -> BuiltImage:
         """Let `make` fill a scratch folder, then move it in place: a killed build leaves nothing that looks built."""
+        target = self._path(name_and_version)
         self._folder.mkdir(exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self._folder))
-        try:
-            built = make(scratch)
-            target = self._path(name_and_version)
-            if target.exists():
-                shutil.rmtree(target)
-            os.replace(scratch, target)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        self._remove_dead_builds()
+        scratch = Path(tempfile.mkdtemp(prefix=BUILDING, dir=self._folder))
+        with _locked(scratch):
+            try:
+                built = make(scratch)
+                if target.exists():
+                    shutil.rmtree(target)
+                os.replace(scratch, target)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
         return built
+
+    def _remove_dead_builds(self) -> None:
+        """A builder holds a lock on its scratch folder, and the kernel frees a killed one's."""
+        for scratch in self._folder.glob(f"{BUILDING}*"):
+            with contextlib.suppress(BlockingIOError, FileNotFoundError), _locked(scratch):
+                shutil.rmtree(scratch, ignore_errors=True)
 
     def _path(self, name_and_version: str) -> Path:
         if "/" in name_and_version or name_and_version.startswith("."):
@@ -90,8 +101,22 @@ class FolderImageStore:
         raise InputError(f"no built image has digest {digest}", hint="metalwright image list SITE")
 
 
-def _manifest(data: bytes, name: str) -> ImageManifest:
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _manifest(data: bytes, name: str, folder: Path) -> ImageManifest:
     try:
         return from_bytes(ImageManifest, data)
     except InvariantError as error:
-        raise InputError(f"image {name} is altered: its manifest cannot be read", hint="build it again") from error
+        raise InputError(f"image {name} is altered: its manifest cannot be read", hint=_again(folder)) from error
+
+
+def _again(folder: Path) -> str:
+    return f"put {folder} back from a copy, or delete it and run: metalwright image build SITE"

@@ -15,17 +15,22 @@ def write_whole(file: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 @contextmanager
 def whole_file(file: Path, *, mode: int = 0o600) -> Iterator[BinaryIO]:
-    """A new file that takes the name at the end of the block; after an exception in the block, the old one stays."""
+    """A new file that takes the name at the end of the block; after an exception in the block, the old one stays.
+
+    OSError names the file that was wanted.
+    """
     scratch = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
         os.replace(scratch, file)
-    except BaseException:
+    except BaseException as error:
         scratch.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:
+            raise OSError(error.errno, error.strerror, str(file)) from error
         raise
     folder = os.open(file.parent, os.O_RDONLY)
     try:

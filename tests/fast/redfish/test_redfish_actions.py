@@ -4,10 +4,10 @@ import asyncio
 from typing import Any, Literal
 
 import pytest
-from conftest import ACCOUNT, factory, node
 from plain_host import SYSTEM, PlainHost, bmc_of
 from tree_bmc import Asked, Reply, TreeBmc, error
 
+from conftest import ACCOUNT, factory, node
 from metalwright.model.errors import MachineFault, TemporaryError
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.observation import Kind, PowerSeen

@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
-from conftest import ACCOUNT, factory, node
 from editable_bmc import EditableBmc, link
 from tree_bmc import Asked, Reply, TreeBmc, error
 
+from conftest import ACCOUNT, factory, node
 from metalwright.drivers.redfish.events import BmcEvent, stream_events, subscribe, unsubscribe
 from metalwright.model.errors import MachineFault, MetalwrightError, TemporaryError
 

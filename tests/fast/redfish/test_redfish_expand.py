@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
-from conftest import factory, node
 from tree_bmc import TreeBmc, recorded
 
+from conftest import factory, node
 from metalwright.drivers.redfish.expand import ExpandTrust, is_whole
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.model.hardware import HardwareFacts

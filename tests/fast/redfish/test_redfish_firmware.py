@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 import pytest
-from conftest import factory, node
 from editable_bmc import EditableBmc, link, members
 from tree_bmc import Asked, Reply, error
 
+from conftest import factory, node
 from metalwright.drivers.redfish.actions.firmware import TaskSeen
 from metalwright.drivers.redfish.driver import RedfishBmc
 from metalwright.model.bmc_actions import PullFirmware

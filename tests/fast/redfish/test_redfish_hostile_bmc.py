@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 import pytest
-from conftest import ACCOUNT, factory, node
 from plain_host import PlainHost, bmc_of
 from tree_bmc import Asked, Reply, TreeBmc
 
+from conftest import ACCOUNT, factory, node
 from metalwright.drivers.redfish.limits import Bounds, Deadlines, Limits
 from metalwright.drivers.redfish.trust import MemoryPins
 from metalwright.model.errors import MachineFault

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 import pytest
-from conftest import ACCOUNT, factory, node
 from editable_bmc import EditableBmc, link, members
 from plain_host import SYSTEM, PlainHost, bmc_of
 from tree_bmc import Asked, Reply, TreeBmc, error, recorded
 
+from conftest import ACCOUNT, factory, node
 from metalwright.drivers.redfish.documents import text_of
 from metalwright.drivers.redfish.limits import Bounds, Deadlines
 from metalwright.drivers.redfish.trust import bare_context

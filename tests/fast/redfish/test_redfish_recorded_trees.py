@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 
 import pytest
-from conftest import ACCOUNT, factory, node
 from tree_bmc import TreeBmc, recorded
 
+from conftest import ACCOUNT, factory, node
 from metalwright.model.hardware import BootTarget, HardwareFacts, PcieLink, PowerState
 from metalwright.model.observation import HardwareSeen, Kind, Observation, PowerSeen
 

@@ -4,10 +4,10 @@ import asyncio
 import logging
 
 import pytest
-from conftest import ACCOUNT, WallClock, factory, node
 from plain_host import SYSTEM, PlainHost, bmc_of
 from tree_bmc import Asked, Reply, TreeBmc, error
 
+from conftest import ACCOUNT, WallClock, factory, node
 from metalwright.drivers.redfish.factory import RedfishFactory
 from metalwright.drivers.redfish.trust import MemoryPins
 from metalwright.model.errors import InputError, MachineFault, MetalwrightError

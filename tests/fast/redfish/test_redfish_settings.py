@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 import pytest
-from conftest import factory, node
 from editable_bmc import EditableBmc, link, members
 from plain_host import SYSTEM
 from tree_bmc import Asked, Reply, error, recorded
 
+from conftest import factory, node
 from metalwright.model.bmc_actions import (
     BmcSetting,
     ChangePassword,

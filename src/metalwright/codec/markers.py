@@ -24,7 +24,7 @@ _SECRET = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|vault:[A-Za-z0-9._/-]+(#[A-Za-
 _MAC_FORM = "[0-9a-fA-F]{2}([:-]?[0-9a-fA-F]{2}){5}|([0-9a-fA-F]{4}[.]){2}[0-9a-fA-F]{4}"
 _MAC = re.compile(_MAC_FORM)
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9a-fA-F:.]+\]"
-_BMC = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?/?")
+_BMC = re.compile(rf"(https?|ipmi)://({_HOST})(?::([0-9]{{1,5}}))?/?")
 _SERIAL_FORM = r"[A-Za-z0-9][A-Za-z0-9._/:+-]{0,63}"
 _SERIAL = re.compile(_SERIAL_FORM)
 
@@ -80,7 +80,10 @@ def _bmc(value: Any) -> Any:
     if match is None or (match[3] and not 0 < int(match[3]) < 65536):
         # What stands before an @ may be a password: not shown.
         shown = quote(re.sub(r"//.*@", "//***@", str(value)))
-        raise refuse(f"{shown} is not the URL of a BMC", "write https://ADDRESS or https://ADDRESS:PORT, no path and no password")
+        raise refuse(
+            f"{shown} is not the URL of a BMC",
+            "write https://ADDRESS or https://ADDRESS:PORT (ipmi://ADDRESS without Redfish), no path, no password",
+        )
     if match[1] == "http" and not match[2].startswith("127."):
         raise refuse(f"{quote(value)} would send the BMC password in the clear", "use https://")
     return value.rstrip("/").lower()
@@ -139,6 +142,6 @@ _teach(DurationText, lambda _, inner: _before(_duration, inner), lambda _: _anch
 _teach(SecretText, lambda _, inner: _before(_secret, inner), lambda _: _anchored("(env|file|vault):[^/~\\s].*"))
 _teach(MacText, lambda _, inner: _after(_mac, inner), lambda _: _anchored(_MAC_FORM))
 _teach(SerialText, lambda _, inner: _after(_serial, inner), lambda _: {"pattern": f"^(?:{_SERIAL_FORM})$"})
-_teach(BmcUrl, lambda _, inner: _after(_bmc, inner), lambda _: _anchored("https?://[^/@\\s]+/?"))
+_teach(BmcUrl, lambda _, inner: _after(_bmc, inner), lambda _: _anchored("(https?|ipmi)://[^/@\\s]+/?"))
 _teach(Form, lambda marker, inner: _after(_form(marker), inner), lambda marker: {"pattern": f"^(?:{marker.pattern})$"})
 _teach(Bounds, lambda marker, inner: _after(_bounds(marker), inner), lambda marker: {"minimum": marker.low, "maximum": marker.high})

@@ -99,11 +99,14 @@ def _check_nodes(draft: Draft, book: Notebook) -> None:
         book.blame(("nodes",), "no node is declared", "one line per server")
 
 
+_PORTS = {"https": 443, "ipmi": 623}
+
+
 def _address(bmc: str) -> str:
     """Host and port: `https://10.0.0.1` and `https://10.0.0.1:443` are one BMC."""
     scheme, _, rest = bmc.partition("://")
     has_port = rest.rpartition(":")[2].isdigit() and not rest.endswith("]")
-    return rest if has_port else f"{rest}:{443 if scheme == 'https' else 80}"
+    return rest if has_port else f"{rest}:{_PORTS.get(scheme, 80)}"
 
 
 def _check_purchase(draft: Draft, book: Notebook) -> None:

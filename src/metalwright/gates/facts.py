@@ -5,7 +5,7 @@ from typing import TypeVar
 from metalwright.model.case import NodeCase
 from metalwright.model.errors import InvariantError
 from metalwright.model.hardware import HardwareFacts
-from metalwright.model.observation import Body, BootSeen, HardwareSeen, Kind, PowerSeen, Witness
+from metalwright.model.observation import Body, BootSeen, HardwareSeen, HealthSeen, Kind, PowerSeen, Witness
 
 B = TypeVar("B", bound=Body)
 
@@ -59,3 +59,8 @@ def power(case: NodeCase) -> PowerSeen | None:
 def boot(case: NodeCase, witness: Witness) -> BootSeen | None:
     """The last check-in of an agent that counts."""
     return body_of(case, Kind.AGENT_BOOT, witness, BootSeen)
+
+
+def health(case: NodeCase) -> HealthSeen:
+    """Consoles, XIDs, leaks and coolant as the BMC shows them."""
+    return required(case, Kind.BMC_HEALTH, Witness.OUT_OF_BAND, HealthSeen)

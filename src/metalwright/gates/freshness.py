@@ -28,6 +28,7 @@ WHO: dict[Witness, str] = {
 WHAT: dict[Kind, str] = {
     Kind.BMC_POWER: "power state",
     Kind.BMC_HARDWARE: "hardware inventory",
+    Kind.BMC_HEALTH: "health report",
     Kind.AGENT_BOOT: "check-in",
     Kind.AGENT_HARDWARE: "hardware inventory",
     Kind.DISK_IMAGE: "report of the written image",

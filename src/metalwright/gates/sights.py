@@ -31,6 +31,11 @@ def bmc(*uses: str, powered: bool = True) -> Sight:
     return Sight(kind=Kind.BMC_HARDWARE, witnesses=witnesses, max_age_s=HARDWARE_S, uses=uses, since_boot=True, powered=powered)
 
 
+def health(*uses: str) -> Sight:
+    """Consoles, XIDs, leaks and coolant as the BMC shows them in the present boot."""
+    return Sight(kind=Kind.BMC_HEALTH, witnesses=(Witness.OUT_OF_BAND,), max_age_s=HARDWARE_S, uses=uses, since_boot=True)
+
+
 def agent(*uses: str) -> Sight:
     """The hardware as the node's agent sees it, from the RAM disk or from the installed system: the newest counts."""
     witnesses = (Witness.RAM_DISK, Witness.RUNNING_SYSTEM)

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     BMC_POWER = "bmc-power"
     BMC_HARDWARE = "bmc-hardware"
     BMC_SETTINGS = "bmc-settings"
+    BMC_HEALTH = "bmc-health"
     AGENT_BOOT = "agent-boot"
     AGENT_HARDWARE = "agent-hardware"
     DISK_IMAGE = "disk-image"
@@ -87,6 +88,57 @@ class SettingsSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleWay:
+    """One way to the host's serial console that the BMC says is on. `answers`: something spoke that protocol at `port`."""
+
+    way: str
+    """`ssh` or `ipmi`."""
+    port: int
+    answers: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XidSeen:
+    """One XID in the BMC's log of a part (`gpu:3`, else the part's own name). `at` is the driver's time, None when it says none."""
+
+    part: str
+    code: int
+    at: Instant | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakSeen:
+    """One leak detector: `ok`, `warning`, `critical`, or `unknown` where the BMC gives no state."""
+
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoolantSeen:
+    """One coolant connector. °C and litres per minute; None where it is not measured."""
+
+    name: str
+    supply_celsius: float | None = None
+    return_celsius: float | None = None
+    flow_lpm: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthSeen:
+    """What a BMC watches while the machine runs: the way in when all else fails, what the GPUs logged, and water."""
+
+    consoles: tuple[ConsoleWay, ...] = ()
+    console_logs: tuple[str, ...] = ()
+    """Log services of the BMC that keep the console's text."""
+    xids: tuple[XidSeen, ...] = ()
+    leaks: tuple[LeakSeen, ...] = ()
+    coolant: tuple[CoolantSeen, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BootSeen:
     """An agent checked in. `stage` is `ram` or `installed`; `token_order` is the work order whose boot token it claimed."""
 
@@ -136,12 +188,13 @@ class BootClaimsSeen:
     detail: str = ""
 
 
-Body = PowerSeen | HardwareSeen | SettingsSeen | BootSeen | DiskImageSeen | SystemImageSeen | BootClaimsSeen
+Body = PowerSeen | HardwareSeen | SettingsSeen | HealthSeen | BootSeen | DiskImageSeen | SystemImageSeen | BootClaimsSeen
 
 BODY_OF: dict[Kind, type[Body]] = {
     Kind.BMC_POWER: PowerSeen,
     Kind.BMC_HARDWARE: HardwareSeen,
     Kind.BMC_SETTINGS: SettingsSeen,
+    Kind.BMC_HEALTH: HealthSeen,
     Kind.AGENT_BOOT: BootSeen,
     Kind.AGENT_HARDWARE: HardwareSeen,
     Kind.DISK_IMAGE: DiskImageSeen,

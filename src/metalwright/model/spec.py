@@ -315,6 +315,8 @@ class SystemSpec:
     disks: DiskLayout = field(default_factory=DiskLayout)
     bios: Mapping[str, str] = field(default_factory=dict)
     mig: str = "none"
+    console_log: Words | None = None
+    """What keeps the text of every serial console, such as `conserver on ops1`; None where the BMCs themselves do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ class SerialText:
 
 @dataclass(frozen=True, slots=True)
 class BmcUrl:
-    """Marks the URL of a BMC: https, no path, no password; plain http only on this machine's loopback."""
+    """Marks the URL of a BMC: https, or ipmi without Redfish; no path, no password; plain http only on loopback."""
 
 
 Seconds = Annotated[int, DurationText()]

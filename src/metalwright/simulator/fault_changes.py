@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from metalwright.model.errors import InputError
 from metalwright.model.hardware import NvLink
 from metalwright.simulator.machine import MachineFaults
-from metalwright.simulator.parts import ServerParts
+from metalwright.simulator.parts import LoggedXid, ServerParts
 from metalwright.simulator.redfish.face import FaceFaults
 
 Arguments = Mapping[str, str]
@@ -199,6 +199,15 @@ def wrong_firmware(parts: ServerParts, arguments: Arguments) -> ServerParts:
     return replace(parts, firmware=firmware, bios_version=version if component == "HostBIOS_0" else parts.bios_version)
 
 
+def xid(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    logged = LoggedXid(gpu=parts.gpus[_gpu(parts, arguments)].name, code=index(arguments, "code"), at=number(arguments, "at"))
+    return replace(parts, xids=(*parts.xids, logged))
+
+
+def leak(parts: ServerParts, arguments: Arguments) -> ServerParts:
+    return replace(parts, leak=choice(arguments, "state", ("Warning", "Critical")))
+
+
 # -- manners -------------------------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +225,10 @@ def forget_sessions(face: FaceFaults, arguments: Arguments) -> None:
 
 def power_lies(face: FaceFaults, arguments: Arguments) -> None:
     face.power_lies = True
+
+
+def console_lost(face: FaceFaults, arguments: Arguments) -> None:
+    face.console = choice(arguments, "how", ("off", "silent", "unlogged"))
 
 
 def no_netboot(machine: MachineFaults, arguments: Arguments) -> None:

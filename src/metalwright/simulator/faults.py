@@ -27,11 +27,16 @@ BMC_CHECKS = frozenset(
         "inventory.nvlink-matrix",
         "inventory.purchase",
         "inventory.witnesses-agree",
+        "inventory.console",
+        "inventory.xids",
+        "inventory.leaks",
         "firmware.baseline",
     }
 )
 """What cannot be judged while the BMC does not answer; NICs and drives can, by the agent alone."""
-AGENT_CHECKS = frozenset({"inventory.cpus", "inventory.nics", "inventory.drives", "inventory.purchase", "inventory.witnesses-agree"})
+AGENT_CHECKS = frozenset(
+    {"inventory.cpus", "inventory.nics", "inventory.drives", "inventory.purchase", "inventory.witnesses-agree", "inventory.xids"}
+)
 """What cannot be judged while no agent was ever heard."""
 OS_CHECKS = frozenset({"os.boot", "os.image", "os.disk", "os.kernel"})
 NOTHING: frozenset[str] = frozenset()
@@ -89,6 +94,13 @@ _FAULTS = (
         summary="the BMC accepts power actions and does nothing",
         turns_undetermined=AGENT_CHECKS | OS_CHECKS,
         face=change.power_lies,
+    ),
+    Fault(
+        name="console-lost",
+        summary="the serial console is switched off, silent or unlogged (`how`)",
+        turns_red=frozenset({"inventory.console"}),
+        defaults={"how": "off"},
+        face=change.console_lost,
     ),
     # -- the truth
     Fault(
@@ -205,6 +217,20 @@ _FAULTS = (
         turns_red=frozenset({"firmware.baseline"}),
         defaults={"component": "HostBIOS_0", "version": "00.00.01"},
         world=change.wrong_firmware,
+    ),
+    Fault(
+        name="xid",
+        summary="the driver reported an XID of one GPU, which the baseboard logged; `at` in seconds since 1970",
+        turns_red=frozenset({"inventory.xids"}),
+        defaults={"gpu": "1", "code": "79", "at": "4102444800"},
+        world=change.xid,
+    ),
+    Fault(
+        name="leak",
+        summary="the leak detector of the tray says Warning or Critical (`state`)",
+        turns_red=frozenset({"inventory.leaks"}),
+        defaults={"state": "Critical"},
+        world=change.leak,
     ),
     # -- the machine's manners
     Fault(

@@ -15,6 +15,15 @@ class Fan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedXid:
+    """One XID in the baseboard's log of a GPU, by the driver's time."""
+
+    gpu: str
+    code: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerParts:
     """One server. The nouns of `model.hardware` with every value known: a witness may see less, never more.
 
@@ -40,6 +49,10 @@ class ServerParts:
     tpm: str | None
     unseen_in_band: frozenset[str] = frozenset()
     """Names of parts that the BMC sees and Linux does not: fallen off the bus."""
+
+    xids: tuple[LoggedXid, ...] = ()
+    leak: str = "OK"
+    """What the leak detector says: OK, Warning or Critical."""
 
     def memory_mib(self) -> int:
         """Total of the DIMMs."""

@@ -29,13 +29,17 @@ from metalwright.model.observation import (
     Body,
     BootClaimsSeen,
     BootSeen,
+    ConsoleWay,
     DiskImageSeen,
     HardwareSeen,
+    HealthSeen,
     Kind,
+    LeakSeen,
     Observation,
     PowerSeen,
     SystemImageSeen,
     Witness,
+    XidSeen,
 )
 from metalwright.model.spec import (
     AcceptanceSpec,
@@ -224,9 +228,17 @@ MEASURED = SystemImageSeen(
     image_digest=IMAGE, root_disk_serial=SYSTEM_DISK, frames_measured=2, mismatches=0, kernel=KERNEL, hostname="atlas01"
 )
 
+HEALTH = HealthSeen(
+    consoles=(ConsoleWay(way="ssh", port=2200, answers=True),),
+    console_logs=("HostLogger",),
+    xids=(XidSeen(part="gpu:3", code=79, at=NOW - 90_000, text="XID 79"),),
+    leaks=(LeakSeen(name="Tray", state="ok"),),
+)
+
 LOOKS: Mapping[tuple[Kind, Witness], tuple[Body, float]] = {
     (Kind.BMC_POWER, Witness.OUT_OF_BAND): (POWER_ON, 30),
     (Kind.BMC_HARDWARE, Witness.OUT_OF_BAND): (HardwareSeen(facts=bmc_facts()), 60),
+    (Kind.BMC_HEALTH, Witness.OUT_OF_BAND): (HEALTH, 60),
     (Kind.AGENT_HARDWARE, Witness.RAM_DISK): (HardwareSeen(facts=agent_facts()), 2900),
     (Kind.AGENT_BOOT, Witness.RAM_DISK): (RAM, 2000),
     (Kind.AGENT_BOOT, Witness.RUNNING_SYSTEM): (INSTALLED, 10),

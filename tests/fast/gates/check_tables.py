@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from metalwright.model.case import NodeCase
 from metalwright.model.hardware import Drive, Firmware, Nic, PcieLink, PowerState
-from metalwright.model.observation import BootClaimsSeen, Kind, Witness
+from metalwright.model.observation import BootClaimsSeen, ConsoleWay, Kind, LeakSeen, Witness, XidSeen
 from metalwright.model.spec import DiskLayout, FirmwareLine, PurchaseLine, SystemSpec
 from tests.fast.gates.cases import (
     BUILT,
+    HEALTH,
     INSTALLED,
     MEASURED,
     NODE,
@@ -116,7 +117,29 @@ def _power(**fields: object) -> Change:
     return lambda case: seeing(case, Kind.BMC_POWER, OOB, replace(POWER_ON, **fields))  # type: ignore[arg-type]
 
 
+def _health(**fields: object) -> Change:
+    return lambda case: seeing(case, Kind.BMC_HEALTH, OOB, replace(HEALTH, **fields))  # type: ignore[arg-type]
+
+
+def _xid(code: int, age_s: float | None, part: str = "gpu:3") -> Change:
+    return _health(xids=(XidSeen(part=part, code=code, at=None if age_s is None else NOW - age_s, text=f"XID {code}"),))
+
+
+_LOGGED_ELSEWHERE = replace(SPEC, system=SystemSpec(image="trainer@2026.11", console_log="conserver on ops1"))
+
 FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
+    "inventory.console": [
+        ("no console", _health(consoles=()), "no serial console", ""),
+        ("silent", _health(consoles=(ConsoleWay(way="ssh", port=22, answers=False),)), "nothing answers at ssh port 22", ""),
+        ("nobody logs", _health(console_logs=()), "nobody keeps its text", ""),
+    ],
+    "inventory.xids": [
+        ("fell off the bus", _xid(79, 100), "XID 79", "gpu:3"),
+        ("two GPUs", _health(xids=tuple(XidSeen(part=f"gpu:{n}", code=79, at=NOW, text="") for n in (1, 2))), "2 of 8 at fault", ""),
+    ],
+    "inventory.leaks": [
+        ("wet", _health(leaks=(LeakSeen(name="Tray", state="critical"), LeakSeen(name="CDU", state="ok"))), "Tray is critical", ""),
+    ],
     # check: [(what is wrong, change, part of `seen`, subject's part)]
     "inventory.bmc-answers": [
         ("two machines", _power(identity_serial="OTHER77"), "OTHER77", ""),
@@ -237,6 +260,11 @@ FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
 }
 
 UNDETERMINED: dict[str, list[tuple[str, Change, str]]] = {
+    "inventory.xids": [
+        ("no time", _xid(79, None), "without a time"),
+        ("unknown code", _xid(999, 100), "gpu:3 XID 999"),
+    ],
+    "inventory.leaks": [("no state", _health(leaks=(LeakSeen(name="Tray", state="unknown"),)), "Tray")],
     # check: [(what is not known, change, part of `reason`)]
     "inventory.identity": [
         ("placeholder in-band", _identity("agent", system_serial="Default string"), "the agent"),
@@ -305,6 +333,9 @@ NOT_APPLICABLE: dict[str, list[tuple[Change, str]]] = {
 }
 
 PASSES: dict[str, list[tuple[str, Change]]] = {
+    "inventory.console": [("logged elsewhere", lambda case: replace(_health(console_logs=())(case), spec=_LOGGED_ELSEWHERE))],
+    "inventory.xids": [("an old fault", _xid(79, 90_000)), ("an application's fault", _xid(13, 100))],
+    "inventory.leaks": [("air-cooled", _health(leaks=()))],
     "inventory.identity": [
         ("UUID in the other byte order", _identity("bmc", uuid="44454c4c-5100-1030-8052-b4c04f4d3231")),
         ("padded serial in small letters", _identity("agent", system_serial=" mw24h100001 ")),

@@ -208,7 +208,7 @@ def _observations(times: list[float]) -> dict[tuple[Kind, Witness], Observation]
     return {key: replace(seen, seen_at=at) for (key, seen), at in zip(healthy().observations.items(), times, strict=True)}
 
 
-@given(st.lists(st.floats(NOW - 1e6, BEGAN), min_size=8, max_size=8), st.sampled_from(STEPS))
+@given(st.lists(st.floats(NOW - 1e6, BEGAN), min_size=9, max_size=9), st.sampled_from(STEPS))
 def test_no_old_look_ever_proves(times: list[float], step: Step) -> None:
     """Whatever was seen at or before the beginning of a step, the step is not proven by it."""
     case = replace(healthy(), observations=_observations(times))

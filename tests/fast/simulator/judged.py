@@ -48,7 +48,7 @@ async def looked_at(site: SimulatedSite, name: NodeName) -> NodeCase:
     node = site.world.node(name)
     driver = RedfishFactory(lambda _: (Secret(USER), Secret(PASSWORD)), MemoryPins(), WallClock(), bounds=IMPATIENT).open(node)
     try:
-        looks = [await driver.read(kind) for kind in (Kind.BMC_POWER, Kind.BMC_HARDWARE)]
+        looks = [await driver.read(kind) for kind in (Kind.BMC_POWER, Kind.BMC_HARDWARE, Kind.BMC_HEALTH)]
     finally:
         await driver.close()
     now = time.time()

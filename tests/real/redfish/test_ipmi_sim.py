@@ -16,7 +16,7 @@ from metalwright.model.bmc_actions import SetBios
 from metalwright.model.errors import MachineFault
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import NodeName, RackName
-from metalwright.model.observation import HardwareSeen, Kind, PowerSeen
+from metalwright.model.observation import HardwareSeen, HealthSeen, Kind, Observation, PowerSeen
 from metalwright.model.secret import Secret
 from metalwright.model.spec import NodeSpec
 from metalwright.ports import SetBoot, SetPower
@@ -174,6 +174,18 @@ def test_inventory_is_honest_about_what_ipmi_cannot_show(simulated: Simulated) -
     assert body.facts.identity.system_serial == SERIAL
     assert body.facts.identity.manufacturer == "Maker"
     assert {"gpus", "nvlinks", "drives", "firmware"} <= {gap.what for gap in body.facts.gaps}
+
+
+def test_a_bmc_without_serial_over_lan_has_no_console(simulated: Simulated) -> None:
+    """It is a report without consoles, which the gate calls red: not an unread one."""
+
+    async def run() -> Observation:
+        return await simulated.open().read(Kind.BMC_HEALTH)
+
+    seen = asyncio.run(run())
+    assert isinstance(seen.body, HealthSeen), seen.failure
+    assert seen.body.consoles == ()
+    assert "xids" in {gap.what for gap in seen.gaps}
 
 
 def test_another_machine_is_never_touched(simulated: Simulated) -> None:

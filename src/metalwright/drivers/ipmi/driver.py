@@ -6,12 +6,12 @@ alone leaves those checks undetermined.
 
 from collections.abc import Callable
 
-from metalwright.drivers.ipmi.parsing import boot_of, fru_of, power_of
+from metalwright.drivers.ipmi.parsing import boot_of, fru_of, power_of, sol_is_enabled
 from metalwright.drivers.ipmi.tool import IpmiTool, address_of
 from metalwright.model.errors import InvariantError, MachineFault, TemporaryError
 from metalwright.model.hardware import BootTarget, Gap, HardwareFacts, Identity, PowerState
 from metalwright.model.ids import node_subject
-from metalwright.model.observation import Body, HardwareSeen, Kind, Observation, PowerSeen, Witness
+from metalwright.model.observation import Body, ConsoleWay, HardwareSeen, HealthSeen, Kind, Observation, PowerSeen, Witness
 from metalwright.model.secret import Secret
 from metalwright.model.spec import NodeSpec
 from metalwright.ports import BmcAction, Clock, SetBoot, SetPower
@@ -36,6 +36,8 @@ class IpmiBmc:
                     return self._observed(kind, await self._read_power())
                 case Kind.BMC_HARDWARE:
                     return self._observed(kind, await self._read_hardware())
+                case Kind.BMC_HEALTH:
+                    return self._observed(kind, await self._read_health())
                 case _:
                     raise InvariantError(f"IPMI is no witness of {kind}")
         except TemporaryError as failure:
@@ -89,6 +91,17 @@ class IpmiBmc:
             gaps.append(Gap(what="identity/system_serial", why="the FRU holds no product serial, or a placeholder"))
         return HardwareSeen(facts=HardwareFacts(identity=identity, gaps=tuple(gaps)))
 
+    async def _read_health(self) -> HealthSeen:
+        """Serial over LAN, as the BMC is set. That it answers is proven by this very call."""
+        try:
+            is_on = sol_is_enabled(await self._tool.run("sol", "info"))
+        except MachineFault as fault:
+            if "account" in fault.message:
+                raise
+            is_on = False  # the BMC refuses the command: it has no serial over LAN
+        gaps = tuple(Gap(what=what, why="IPMI does not show it") for what in ("xids", "leaks", "coolant"))
+        return HealthSeen(consoles=(ConsoleWay(way="ipmi", port=self._tool.address.port, answers=True),) if is_on else (), gaps=gaps)
+
     async def _identity(self) -> Identity:
         try:
             fru = fru_of(await self._tool.run("fru", "print", "0"))
@@ -102,7 +115,7 @@ class IpmiBmc:
         )
 
     def _observed(self, kind: Kind, body: Body | None, failure: str = "", failure_class: str = "") -> Observation:
-        gaps = body.facts.gaps if isinstance(body, HardwareSeen) else ()
+        gaps = body.facts.gaps if isinstance(body, HardwareSeen) else body.gaps if isinstance(body, HealthSeen) else ()
         return Observation(
             subject=node_subject(self._node.name), kind=kind, witness=Witness.OUT_OF_BAND, seen_at=self._clock.now(),
             body=body, failure=failure, failure_class=failure_class, gaps=gaps,

@@ -36,6 +36,12 @@ def _flags(data: str) -> tuple[BootTarget, bool]:
     return target, not octets[0] & _PERSISTENT
 
 
+def sol_is_enabled(text: str) -> bool:
+    """`sol info` → whether serial over LAN is on."""
+    pairs = (line.partition(":") for line in text.lower().splitlines())
+    return any(name.strip() == "enabled" and value.strip() == "true" for name, _, value in pairs)
+
+
 def fru_of(text: str) -> dict[str, str]:
     """Fields of `fru print 0`, placeholders left out: `Product Serial`, `Product Manufacturer`, `Board Serial` …"""
     found: dict[str, str] = {}

@@ -39,7 +39,7 @@ class IpmiTool:
     """`run` gives the output of one command."""
 
     def __init__(self, address: Address, account: tuple[Secret, Secret], timeout_s: float, program: str = "ipmitool") -> None:
-        self._address = address
+        self.address = address
         self._account = account
         self._timeout_s = timeout_s
         self._program = program
@@ -58,7 +58,7 @@ class IpmiTool:
 
     async def _call(self, suite: str, command: tuple[str, ...]) -> tuple[int, str, str]:
         user, password = self._account
-        where = ("-I", "lanplus", "-H", self._address.host, "-p", str(self._address.port), "-C", suite)
+        where = ("-I", "lanplus", "-H", self.address.host, "-p", str(self.address.port), "-C", suite)
         environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "IPMI_PASSWORD": password.reveal(), "LC_ALL": "C"}
         try:
             process = await asyncio.create_subprocess_exec(
@@ -71,7 +71,7 @@ class IpmiTool:
             async with asyncio.timeout(self._timeout_s):
                 output, errors = await process.communicate()
         except TimeoutError as error:
-            message = f"{self._address.host}: no answer to {' '.join(command)} within {self._timeout_s:g} s"
+            message = f"{self.address.host}: no answer to {' '.join(command)} within {self._timeout_s:g} s"
             raise TemporaryError(message, retry_after_s=15.0) from error
         finally:
             if process.returncode is None:
@@ -84,10 +84,10 @@ class IpmiTool:
         said = " ".join(lines[-2:])[:300]
         if any(words in errors.lower() for words in _BAD_ACCOUNT):
             hint = "check the BMC account, and that it may use IPMI over LAN as administrator"
-            return MachineFault(f"{self._address.host}: the BMC refused the account ({said})", hint=hint)
+            return MachineFault(f"{self.address.host}: the BMC refused the account ({said})", hint=hint)
         if "unable to establish" in errors.lower():
-            return TemporaryError(f"{self._address.host}: {said}", retry_after_s=15.0, hint="is IPMI over LAN switched on?")
-        return MachineFault(f"{self._address.host}: {said}", hint="this BMC does not take the command")
+            return TemporaryError(f"{self.address.host}: {said}", retry_after_s=15.0, hint="is IPMI over LAN switched on?")
+        return MachineFault(f"{self.address.host}: {said}", hint="this BMC does not take the command")
 
 
 def _text(output: bytes) -> str:

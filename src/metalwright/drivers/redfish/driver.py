@@ -19,6 +19,7 @@ from metalwright.drivers.redfish.etags import EtagLadder
 from metalwright.drivers.redfish.events import BmcEvent, stream_events
 from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.failures import BmcFault, BmcUnavailable
+from metalwright.drivers.redfish.health import health_links, read_health
 from metalwright.drivers.redfish.host import Host, HostFinder
 from metalwright.drivers.redfish.host_system import same_serial
 from metalwright.drivers.redfish.inventory.assemble import assemble
@@ -41,7 +42,7 @@ from metalwright.model.bmc_actions import (
 from metalwright.model.errors import InvariantError, MachineFault, TemporaryError
 from metalwright.model.hardware import Gap
 from metalwright.model.ids import node_subject
-from metalwright.model.observation import Body, HardwareSeen, Kind, Observation, PowerSeen, Witness
+from metalwright.model.observation import Body, HardwareSeen, HealthSeen, Kind, Observation, PowerSeen, Witness
 from metalwright.model.spec import NodeSpec
 from metalwright.ports import BmcAction, Clock, SetBoot, SetPower
 
@@ -162,6 +163,9 @@ class RedfishBmc:
                 return await self._read_power()
             case Kind.BMC_HARDWARE:
                 return await self._read_hardware()
+            case Kind.BMC_HEALTH:
+                walk = Walk(self._client, self._bounds.limits, self._how.expand, follow=health_links)
+                return await read_health(await walk.run(), self._client.http.origin.host)
             case Kind.BMC_SETTINGS:
                 return await read_settings(Context(self._client, self._ladder, await self._finder.read()))
             case _:
@@ -184,7 +188,7 @@ class RedfishBmc:
         return HardwareSeen(facts=assemble(await walk.run(), self._node.serial))
 
     def _observed(self, kind: Kind, body: Body | None, failure: str = "", failure_class: str = "") -> Observation:
-        gaps: tuple[Gap, ...] = body.facts.gaps if isinstance(body, HardwareSeen) else ()
+        gaps: tuple[Gap, ...] = body.facts.gaps if isinstance(body, HardwareSeen) else body.gaps if isinstance(body, HealthSeen) else ()
         return Observation(
             subject=node_subject(self._node.name),
             kind=kind,

@@ -1,7 +1,7 @@
 """Reads the documents of an inventory by following links, two at a time, each at most once. One bad member never ends a walk."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from metalwright.drivers.redfish.client import Answer, RedfishClient
@@ -13,15 +13,27 @@ from metalwright.drivers.redfish.routes import goes_on, links
 from metalwright.drivers.redfish.work_list import WorkList
 
 _NEXT = "Members@odata.nextLink"
+Follow = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, str]]]
+"""(route, document) → links to follow, each with its route."""
 
 
 class Walk:
     """One walk from the service root. `run` gives the documents, with the unreadable ones and their reasons."""
 
     def __init__(
-        self, client: RedfishClient, limits: Limits, trust: ExpandTrust | None, *, ports: bool = True, counters: bool = False
+        self,
+        client: RedfishClient,
+        limits: Limits,
+        trust: ExpandTrust | None,
+        *,
+        ports: bool = True,
+        counters: bool = False,
+        follow: Follow | None = None,
     ) -> None:
-        """`trust` None: never `$expand`. `ports`: NVLink ports; `counters`: their error counters and component integrity."""
+        """`trust` None: never `$expand`. `ports`: NVLink ports; `counters`: their error counters and component integrity.
+
+        `follow`: other links than an inventory's.
+        """
         self.documents = Documents()
         self._client = client
         self._limits = limits
@@ -30,6 +42,7 @@ class Walk:
         self._firmware = ""
         self._ports = ports
         self._counters = counters
+        self._links = follow or self._links_of_inventory
         self._todo = WorkList(limits.documents)
         self._page_of: dict[str, str] = {}
         self._fault: BmcFault | None = None
@@ -176,9 +189,11 @@ class Walk:
         self._push(following, route)
 
     def _follow(self, path: str, route: str, document: Mapping[str, Any]) -> None:
-        if goes_on(route):
-            for target, onward in links(route, document, ports=self._ports, counters=self._counters):
-                self._push(target, onward)
+        for target, onward in self._links(route, document):
+            self._push(target, onward)
+
+    def _links_of_inventory(self, route: str, document: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+        return links(route, document, ports=self._ports, counters=self._counters) if goes_on(route) else ()
 
     def _push(self, path: str, route: str) -> None:
         is_too_much = self._client.http.received_bytes > self._limits.total_bytes

@@ -3,6 +3,7 @@
 from metalwright.gates.inventory import (
     bmc_answers,
     boot_claims,
+    console,
     gpu_pcie,
     gpus,
     host,
@@ -10,6 +11,7 @@ from metalwright.gates.inventory import (
     nvlink_matrix,
     nvlinks,
     purchase,
+    watched,
     witnesses,
 )
 
@@ -28,4 +30,7 @@ CHECKS = (
     host.NICS,
     host.DRIVES,
     boot_claims.CHECK,
+    console.CHECK,
+    watched.XIDS,
+    watched.LEAKS,
 )

@@ -72,6 +72,8 @@ class RedfishSite:
         self.machines = machines
         self.latency_s = latency_s
         self.faults: dict[NodeName, FaceFaults] = {name: FaceFaults() for name in machines}
+        self.console_ports: dict[NodeName, int] = {}
+        """Where each node's serial console answers, while it is served."""
         self._user = user
         self._password = password
         self._now = now
@@ -154,8 +156,17 @@ class RedfishSite:
         machine = self.machines[name]
         target, once = await machine.boot()
         power = await machine.power()
-        parts, state = self.world.parts(name), self.state(name)
-        return View(node=self.world.node(name), parts=parts, power=power, boot_target=target, boot_once=once, bmc=state)
+        broken = self.faults[name].console
+        return View(
+            node=self.world.node(name),
+            parts=self.world.parts(name),
+            power=power,
+            boot_target=target,
+            boot_once=once,
+            bmc=self.state(name),
+            console_port={"off": 0, "silent": 1}.get(broken, self.console_ports.get(name, 0)),
+            is_console_logged=broken != "unlogged",
+        )
 
     def _read(self, view: View, path: str, query: str, headers: Mapping[str, str]) -> Answer:
         document = render(view, path)

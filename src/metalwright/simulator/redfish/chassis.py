@@ -127,7 +127,7 @@ def module_chassis(view: View, key: str) -> Document | None:
         }
         | inside,
         **({"PartNumber": gpu.part_number, "UUID": gpu.uuid} if gpu else {}),
-        **children(path, "PCIeDevices", "Sensors", "ThermalSubsystem"),
+        **children(path, "PCIeDevices", "Sensors", "ThermalSubsystem", *(("LogServices",) if gpu else ())),
     )
 
 

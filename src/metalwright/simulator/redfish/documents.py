@@ -39,6 +39,10 @@ VERSIONS = {
     "EventService": "v1_10_3",
     "Fabric": "v1_3_0",
     "Fan": "v1_5_0",
+    "LeakDetection": "v1_0_0",
+    "LeakDetector": "v1_0_0",
+    "LogEntry": "v1_9_0",
+    "LogService": "v1_3_0",
     "Manager": "v1_19_0",
     "ManagerAccount": "v1_12_0",
     "ManagerNetworkProtocol": "v1_10_0",
@@ -81,6 +85,9 @@ class View:
     boot_target: BootTarget
     boot_once: bool
     bmc: BmcState
+    console_port: int = 0
+    """Where the serial console answers; 0 when it is off."""
+    is_console_logged: bool = True
 
     @property
     def has_baseboard(self) -> bool:

@@ -71,7 +71,7 @@ def thermal(view: View, chassis: str) -> Document | None:
     if _readings(view, chassis) is None:
         return None
     path = f"{ROOT}/Chassis/{chassis}/ThermalSubsystem"
-    names = ("Fans", "ThermalMetrics") if chassis == "Chassis_0" else ("ThermalMetrics",)
+    names = ("Fans", "ThermalMetrics", "LeakDetection") if chassis == "Chassis_0" else ("ThermalMetrics",)
     return resource(path, "ThermalSubsystem", "Thermal Subsystem", Status=OK, **children(path, *names))
 
 
@@ -103,6 +103,21 @@ def _fan(fan: Fan, view: View) -> Document:
     percent = float(fan.percent) if view.power is PowerState.ON else 0.0
     path = f"{HOST_CHASSIS}/ThermalSubsystem/Fans/{fan.name}"
     return resource(path, "Fan", fan.name, SpeedPercent={"DataSourceUri": source, "Reading": percent}, Status=PRESENT)
+
+
+def leak_detection(view: View) -> Document:
+    path = f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection"
+    return resource(path, "LeakDetection", "Leak Detection", Status=PRESENT, **children(path, "LeakDetectors"))
+
+
+def leak_detectors(view: View) -> Document:
+    path = f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection/LeakDetectors"
+    return collection(path, "LeakDetector", "Leak Detectors", [f"{path}/Tray"])
+
+
+def leak_detector(view: View) -> Document:
+    path = f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection/LeakDetectors/Tray"
+    return resource(path, "LeakDetector", "Tray Leak Detector", LeakDetectorType="Moisture", DetectorState=view.parts.leak, Status=PRESENT)
 
 
 # -- power ---------------------------------------------------------------------------------------------------------------------
@@ -163,6 +178,9 @@ ROUTES: dict[str, Renderer] = {
     f"{ROOT}/Chassis/*/ThermalSubsystem/ThermalMetrics": thermal_metrics,
     f"{HOST_CHASSIS}/ThermalSubsystem/Fans": fans,
     f"{HOST_CHASSIS}/ThermalSubsystem/Fans/*": fan,
+    f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection": leak_detection,
+    f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection/LeakDetectors": leak_detectors,
+    f"{HOST_CHASSIS}/ThermalSubsystem/LeakDetection/LeakDetectors/Tray": leak_detector,
     f"{HOST_CHASSIS}/PowerSubsystem": power,
     f"{HOST_CHASSIS}/PowerSubsystem/PowerSupplies": power_supplies,
     f"{HOST_CHASSIS}/PowerSubsystem/PowerSupplies/*": power_supply,

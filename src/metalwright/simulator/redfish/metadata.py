@@ -31,6 +31,9 @@ _COLLECTIONS = (
     "Role",
     "EventDestination",
     "Task",
+    "LeakDetector",
+    "LogEntry",
+    "LogService",
     "MessageRegistryFile",
     "JsonSchemaFile",
 )

@@ -13,6 +13,7 @@ import uvicorn
 from metalwright.model.errors import InputError
 from metalwright.simulator.redfish.app import Receive, RedfishSite, Scope, Send
 from metalwright.simulator.redfish.certificate import ensure_certificate
+from metalwright.simulator.redfish.consoles import serve_consoles
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Address = tuple[str, str, int]
@@ -40,7 +41,7 @@ class _QuietServer(uvicorn.Server):
 @contextlib.asynccontextmanager
 async def serve_bmcs(site: RedfishSite, state_dir: Path) -> AsyncIterator[None]:
     """Serve every BMC of a site while the block runs. InputError when an address is taken or not ours to bind."""
-    async with serve_app(site, site.addresses(), state_dir):
+    async with serve_app(site, site.addresses(), state_dir), serve_consoles(site):
         yield
 
 

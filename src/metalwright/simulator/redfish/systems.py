@@ -64,6 +64,7 @@ def host(view: View) -> Document:
         MemorySummary={"TotalSystemMemoryGiB": parts.memory_mib() / 1024},
         TrustedModules=[{"InterfaceType": "TPM2_0", "Status": {"State": "Enabled"}}] if parts.tpm else [],
         Boot=_boot(view),
+        SerialConsole={"MaxConcurrentSessions": 4, "SSH": _console(view), "IPMI": {"ServiceEnabled": False}},
         Actions={
             "#ComputerSystem.Reset": {
                 "target": f"{HOST}/Actions/ComputerSystem.Reset",
@@ -72,8 +73,12 @@ def host(view: View) -> Document:
             }
         },
         Links={"Chassis": [link(HOST_CHASSIS)], "ManagedBy": [link(BMC)]},
-        **children(HOST, "Processors", "Memory", "Storage", "EthernetInterfaces", "NetworkInterfaces"),
+        **children(HOST, "Processors", "Memory", "Storage", "EthernetInterfaces", "NetworkInterfaces", "LogServices"),
     )
+
+
+def _console(view: View) -> Document:
+    return {"ServiceEnabled": view.console_port > 0} | ({"Port": view.console_port} if view.console_port else {})
 
 
 def _boot(view: View) -> Document:

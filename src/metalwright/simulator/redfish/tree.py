@@ -2,10 +2,10 @@
 
 from urllib.parse import unquote
 
-from metalwright.simulator.redfish import baseboard, chassis, managers, services, systems
+from metalwright.simulator.redfish import baseboard, chassis, logs, managers, services, systems
 from metalwright.simulator.redfish.documents import Document, Renderer, View
 
-_ROUTES: dict[str, Renderer] = systems.ROUTES | baseboard.ROUTES | chassis.ROUTES | managers.ROUTES | services.ROUTES
+_ROUTES: dict[str, Renderer] = systems.ROUTES | baseboard.ROUTES | chassis.ROUTES | logs.ROUTES | managers.ROUTES | services.ROUTES
 
 
 def render(view: View, path: str) -> Document | None:

@@ -19,7 +19,7 @@ PIPE_COLUMNS = 240
 def console() -> Console:
     """Standard output; plain text when it is not a terminal, and never wrapped in the middle of a word of a log."""
     terminal = sys.stdout.isatty()
-    return Answer(file=sys.stdout, highlight=False, soft_wrap=not terminal, width=None if terminal else PIPE_COLUMNS)
+    return Answer(file=sys.stdout, highlight=False, emoji=False, soft_wrap=not terminal, width=None if terminal else PIPE_COLUMNS)
 
 
 class Answer(Console):

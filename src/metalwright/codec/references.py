@@ -9,7 +9,7 @@ from metalwright.codec.draft import Draft
 from metalwright.codec.network_references import check_cables, check_fabrics, check_netboot
 from metalwright.codec.notebook import Notebook, SpecPath, did_you_mean, quote
 from metalwright.codec.once import Once
-from metalwright.model.judgement import Gate
+from metalwright.model.judgement import Gate, Phase
 from metalwright.model.spec import (
     AcceptanceSpec,
     Capacity,
@@ -157,10 +157,10 @@ def _check_people(draft: Draft, book: Notebook) -> None:
         once = Once("principal", book)
         for index, principal in enumerate(principals):
             once.add(principal, ("responsible", str(role), index), principal, hint="each principal once per role")
-    gates = [gate.value for gate in Gate]
-    for gate in draft.value("depth", dict) or {}:
-        if gate not in gates:
-            book.blame(("depth", gate), f"no gate {quote(gate)}", did_you_mean(gate, gates, "gates"))
+    known = list(dict.fromkeys([*Gate, *Phase]))
+    for name in draft.value("depth", dict) or {}:
+        if name not in known:
+            book.blame(("depth", name), f"no gate or phase {quote(name)}", did_you_mean(name, known, "gates and phases"))
     acceptance = draft.value("acceptance", AcceptanceSpec)
     waived = Once("check", book)
     for index, check in enumerate(acceptance.waived_in_plan if acceptance else ()):

@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 from metalwright.codec.parts import IN_FILES
 from metalwright.codec.shapes import adapter
 from metalwright.codec.table_parts import PurchaseFile
-from metalwright.model.judgement import Gate
+from metalwright.model.judgement import Gate, Phase
 from metalwright.model.spec import SiteSpec
 
 TITLE = "site.yaml of metalwright"
@@ -41,7 +41,7 @@ def site_schema() -> dict[str, Any]:
     definitions = shape.pop("$defs") | _definitions(PurchaseFile).pop("$defs")
     site = definitions["SiteSpec"]
     definitions["PurchaseLine"]["properties"].pop("line")
-    site["properties"]["depth"]["propertyNames"] = {"enum": [gate.value for gate in Gate]}
+    site["properties"]["depth"]["propertyNames"] = {"enum": list(dict.fromkeys([*map(str, Gate), *map(str, Phase)]))}
     site["properties"]["metalwright"] = {"const": 1, "description": "Version of this shape."}
     for key, value in site["properties"].items():
         if value.get("default", "") is None:

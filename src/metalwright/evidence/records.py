@@ -54,6 +54,8 @@ def in_words(statement: Statement) -> str:
     if statement.kind == "gate":
         return f"gate {predicate.get('gate')} {predicate.get('verdict')}"
     if statement.kind == "work":
+        if "by" in predicate:
+            return f"{predicate.get('step')} of work order {predicate.get('work_order')} {predicate.get('state')}, by {predicate.get('by')}"
         steps = predicate.get("steps")
         done = [str(step.get("step")) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
         return f"work order {predicate.get('work_order')} done: {', '.join(done)}"

@@ -8,7 +8,7 @@ from metalwright.model.image import BuiltImage
 from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.observation import Kind, Observation, Witness
 from metalwright.model.spec import HardwareProfile, NodeSpec, PurchaseLine, SiteSpec
-from metalwright.model.work import Operation, Permit, SitePlan, StepRun, WaitingFor, WorkOrder
+from metalwright.model.work import Confirmation, Operation, Permit, SitePlan, StepRun, WaitingFor, WorkOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,8 @@ class NodeCase:
     standing: Mapping[Gate, Colour] = field(default_factory=dict)
     """Colour of the last recorded verdict per gate: undetermined neither advances nor regresses it."""
     permit: Permit | None = None
+    confirmations: tuple[Confirmation, ...] = ()
+    """What people said about the head order, oldest first."""
     paused: bool = False
     retry_asked_at: Instant = 0.0
     """When a person last said "try again": lifts a hold on failed work that is older."""

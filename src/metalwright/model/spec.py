@@ -51,7 +51,10 @@ class Role(StrEnum):
 
 
 class Depth(StrEnum):
-    """How much metalwright does by itself in a gate."""
+    """How much metalwright does by itself towards a gate. Gates and proofs are the same at every depth.
+
+    `assisted`: it proposes, a person confirms, it does. `manual`: a person does it, from a printed work order.
+    """
 
     AUTOMATIC = "automatic"
     ASSISTED = "assisted"
@@ -393,6 +396,7 @@ class SiteSpec:
     secrets: Secrets
     responsible: Mapping[Role, tuple[Principal, ...]] = field(default_factory=dict)
     depth: Mapping[str, Depth] = field(default_factory=dict)
+    """By gate, or by phase for all its gates; a gate's own entry wins. What is not named is automatic."""
     objectives: tuple[Objective, ...] = ()
     capacity: Capacity | None = None
     purchase: tuple[PurchaseLine, ...] = ()

@@ -199,6 +199,19 @@ class Contradicted:
 Proof = Proven | NotYet | Contradicted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """A person's word about one step: `go` lets metalwright begin it, `done` says that hands did this attempt of it."""
+
+    order: OrderNumber
+    step: int
+    attempt: int
+    says: Literal["go", "done"]
+    by: str
+    at: Instant
+    note: str = ""
+
+
 # -- operations: long work that turns start, read and cancel ------------------------------------------------------------------
 
 

@@ -25,7 +25,8 @@ from metalwright.model.work import (
     Wait,
     WriteImage,
 )
-from metalwright.planner import provisioning
+from metalwright.planner import by_hand, provisioning
+from metalwright.planner.by_hand import Doer
 from metalwright.planner.decision import Act, Decision, GrantWanted, Look, Reason, Rest
 from metalwright.planner.looks import due_kinds, next_look
 
@@ -53,6 +54,11 @@ def is_open(case: NodeCase) -> bool:
 def proven(case: NodeCase) -> frozenset[int]:
     """Indexes of the head order's steps that are done."""
     return frozenset(run.index for run in case.runs if run.state is StepState.PROVEN)
+
+
+def current(case: NodeCase) -> tuple[int, StepRun | None]:
+    """The first step of the head order that is not proven, and its latest run."""
+    return _index(case), _latest(case, _index(case))
 
 
 def failed_for_good(case: NodeCase) -> str:
@@ -95,14 +101,18 @@ def advance(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Decision:
 
 
 def _follow(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) -> Decision:
-    step = _step(case, run.index)
-    proof = prove(step, run, case)
-    if isinstance(proof, Proven):
-        done = replace(run, state=StepState.PROVEN, ended_at=case.now, detail=proof.seen)
-        last = case.order is not None and run.index + 1 == len(case.order.body.steps)
-        return Decision(verdicts=verdicts, due_at=case.now, run=done, order_done=last, again=True)
+    proof = prove(_step(case, run.index), run, case)
     if isinstance(proof, Contradicted):
         return _fail(case, verdicts, run, proof.seen, proof.needs_person)
+    if by_hand.is_by_hand(run):
+        return _follow_person(case, verdicts, run, proof)
+    if isinstance(proof, Proven):
+        return _done(case, verdicts, run, proof.seen)
+    return _follow_act(case, verdicts, run, proof)
+
+
+def _follow_act(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun, proof: NotYet) -> Decision:
+    step = _step(case, run.index)
     if case.now - max(run.began_at, case.listening_since) > DEADLINE_S[step.kind] * case.patience:
         limit = DEADLINE_S[step.kind] * case.patience
         return _fail(case, verdicts, run, f"not proven within {limit:.0f} s: {run.detail or proof.awaiting}", False)
@@ -111,6 +121,22 @@ def _follow(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) 
     if isinstance(step, WriteImage):
         return _await_write(case, verdicts, run, proof)
     return _await_boot(case, verdicts, run, proof)
+
+
+def _done(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun, seen: str) -> Decision:
+    done = replace(run, state=StepState.PROVEN, ended_at=case.now, detail=seen)
+    return Decision(verdicts=verdicts, due_at=case.now, run=done, order_done=run.index + 1 == _count(case), again=True)
+
+
+def _follow_person(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun, proof: Proven | NotYet) -> Decision:
+    """Hands are at it: it ends with their word and the proof together, each of which is awaited."""
+    step, word = _step(case, run.index), by_hand.word_of(case, run)
+    if isinstance(proof, Proven) and (word is not None or by_hand.doer(case, step) is not Doer.PERSON):
+        return _done(case, verdicts, run, f"{proof.seen}; done by {word.by}" if word else proof.seen)
+    if isinstance(proof, NotYet) and (why := by_hand.given_up(case, step, run, word, DEADLINE_S[step.kind])):
+        return _fail(case, verdicts, run, why, False)
+    reason = by_hand.awaiting(case, step, word, proof, AWAITS[step.kind])
+    return Decision(verdicts=verdicts, due_at=case.now + POLL_S * case.patience, reason=reason)
 
 
 def _act(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], run: StepRun) -> Decision:
@@ -172,9 +198,8 @@ def _begin(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fai
     if failed is not None and failed.retry_at is not None and failed.retry_at > case.now:
         reason = Reason(wait=Wait.RETRY, gate=_goal(case), text=f"{step.kind}: {failed.detail}; trying again")
         return Decision(verdicts=verdicts, due_at=failed.retry_at, reason=reason)
-    if step.kind in DISRUPTIVE and not _has_permit(case):
-        reason = Reason(wait=Wait.PERMIT, gate=_goal(case), text=f"{step.kind} needs a permit")
-        return Decision(verdicts=verdicts, due_at=case.now + POLL_S * case.patience, reason=reason)
+    if missing := _missing_leave(case, step, index):
+        return Decision(verdicts=verdicts, due_at=case.now + POLL_S * case.patience, reason=missing)
     if isinstance(step, WriteImage) and not _may_write(verdicts):
         return _look_first(case, verdicts)
     power = case.seen(BASELINE.kind, BASELINE.witness)
@@ -186,6 +211,15 @@ def _begin(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fai
         action = Look(kinds=(BASELINE.kind,)) if due <= case.now else Rest()
         return Decision(verdicts=verdicts, due_at=max(due, case.now), reason=reason, action=action)
     return _intend(case, verdicts, index, failed)
+
+
+def _missing_leave(case: NodeCase, step: Step, index: int) -> Reason | None:
+    """A person's word first: no permit is held while people sleep."""
+    if missing := by_hand.word_awaited(case, step, index):
+        return missing
+    if step.kind in DISRUPTIVE and not _has_permit(case):
+        return Reason(wait=Wait.PERMIT, gate=_goal(case), text=f"{step.kind} needs a permit")
+    return None
 
 
 def _look_first(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Decision:
@@ -202,13 +236,14 @@ def _intend(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fa
     if order is None:
         raise AssertionError("a step without an order")
     attempt = failed.attempt + 1 if failed else 1
+    is_by_hand = by_hand.doer(case, step) is Doer.PERSON
     run = StepRun(
         order=order,
         index=index,
         attempt=attempt,
         state=StepState.INTENDED,
         began_at=case.now,
-        baseline=_baseline(case),
+        baseline=_baseline(case) | (by_hand.MARK if is_by_hand else {}),
         epoch=case.epoch,
     )
     return Decision(
@@ -217,8 +252,8 @@ def _intend(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], index: int, fa
         run=run,
         operation=_operation(case, step, run),
         grants=_grants(case, step, run),
-        action=Act(step=step, run=run),
-        reason=_reason(case, step, f"{step.kind} to begin"),
+        action=Rest() if is_by_hand else Act(step=step, run=run),
+        reason=by_hand.to_be_done(case, step) if is_by_hand else _reason(case, step, f"{step.kind} to begin"),
     )
 
 
@@ -239,10 +274,10 @@ def _operation(case: NodeCase, step: Step, run: StepRun) -> Operation | None:
 def _grants(case: NodeCase, step: Step, run: StepRun) -> tuple[GrantWanted, ...]:
     """A boot into RAM claims a token of this attempt; the installed system one of this order, written beside the image."""
     if isinstance(step, BootRamDisk):
-        until = case.now + DEADLINE_S[step.kind] * case.patience
+        until = case.now + DEADLINE_S[step.kind] * case.patience + by_hand.extra_s(case)
         return (GrantWanted(id=f"{run.order}/{run.index}/{run.attempt}", stage="ram", opens_at=case.now, expires_at=until),)
     if isinstance(step, WriteImage):
-        until = case.now + (DEADLINE_S["write-image"] + DEADLINE_S["boot-installed"] * MAX_ATTEMPTS) * case.patience
+        until = case.now + (DEADLINE_S["write-image"] + DEADLINE_S["boot-installed"] * MAX_ATTEMPTS) * case.patience + by_hand.extra_s(case)
         return (GrantWanted(id=f"{run.order}/installed", stage="installed", opens_at=case.now, expires_at=until),)
     return ()
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from metalwright.codec.json_codec import digest_of, to_bytes
 from metalwright.model.case import NodeCase, Waiver
 from metalwright.model.errors import InvariantError
-from metalwright.model.ids import Digest, Instant, NodeName, Subject, node_of, node_subject
+from metalwright.model.ids import Digest, Instant, NodeName, OrderNumber, Subject, node_of, node_subject
 from metalwright.model.image import BuiltImage
 from metalwright.model.judgement import GateVerdict
 from metalwright.model.spec import NodeSpec, PurchaseLine, StoredSpec
-from metalwright.model.work import SitePlan
+from metalwright.model.work import Confirmation, SitePlan
 from metalwright.ports import NodeRows
 
 
@@ -26,6 +26,7 @@ class SiteContext:
     image_problem: str = ""
     waivers: tuple[Waiver, ...] = ()
     retries: Mapping[Subject, Instant] = field(default_factory=dict)
+    confirmations: Mapping[OrderNumber, tuple[Confirmation, ...]] = field(default_factory=dict)
     listening_since: Instant = 0.0
     patience: float = 1.0
 
@@ -80,6 +81,7 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
         rounds={gate: count for (gate, digest), count in rows.rounds.items() if digest == wish},
         standing={gate: mark.colour for gate, mark in rows.verdicts.items()},
         permit=rows.permit,
+        confirmations=context.confirmations.get(rows.order.number, ()) if rows.order else (),
         paused=rows.paused,
         retry_asked_at=context.retries.get(node_subject(name), 0.0),
         epoch=epoch,

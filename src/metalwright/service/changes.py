@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from metalwright.codec.json_codec import digest_of, to_bytes
+from metalwright.gates.plan.depth import depth_of
 from metalwright.model.boot import BootGrant
 from metalwright.model.case import NodeCase
 from metalwright.model.evidence import PendingStatement
@@ -16,6 +17,7 @@ from metalwright.planner import step
 from metalwright.planner.decision import Decision, GrantWanted, Look, Reason
 from metalwright.ports import NodeChange, NodeRows
 from metalwright.service.identity import identity_digest
+from metalwright.service.work_records import of_a_person, people_of
 
 
 def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Iterator[int], boot_key: bytes) -> NodeChange:
@@ -107,6 +109,9 @@ def _statements(case: NodeCase, decision: Decision, changed: Mapping[Gate, tuple
         if verdict.colour is Colour.UNDETERMINED and case.standing.get(gate) is Colour.UNDETERMINED:
             continue
         yield _statement(case, "gate", f"gate/{case.node.name}/{gate}/{digest}/{case.now:.6f}", gate_predicate(case, verdict))
+    if made := of_a_person(case, decision.run):
+        key, predicate = made
+        yield _statement(case, "work", key, predicate)
     if decision.order_done and case.order is not None and decision.run is not None:
         yield _statement(case, "work", f"work/{case.order.number}/done", _work_predicate(case, decision))
 
@@ -157,6 +162,7 @@ def finding_words(finding: Finding) -> dict[str, str]:
 
 
 def _work_predicate(case: NodeCase, decision: Decision) -> dict[str, Any]:
+    people = people_of(case)
     runs = [run for run in case.runs if decision.run is None or (run.index, run.attempt) != (decision.run.index, decision.run.attempt)]
     runs += [decision.run] if decision.run else []
     return {
@@ -164,6 +170,7 @@ def _work_predicate(case: NodeCase, decision: Decision) -> dict[str, Any]:
         "parent": (case.order.parent or 0) if case.order else 0,
         "node": case.node.name,
         "goal": case.order.body.goal if case.order else "",
+        "depth": depth_of(case.spec, case.order.body.goal) if case.order else "",
         "order_digest": case.order.digest if case.order else "",
         "spec_digest": case.spec_digest,
         "steps": [
@@ -173,6 +180,7 @@ def _work_predicate(case: NodeCase, decision: Decision) -> dict[str, Any]:
                 "state": run.state,
                 "seen": run.detail,
                 "took_ms": _milliseconds(run.began_at, run.ended_at),
+                **people.get(run.index, {}),
             }
             for run in sorted(runs, key=lambda run: (run.index, run.attempt))
         ],

@@ -13,6 +13,7 @@ from metalwright.model.judgement import PHASE_OF, Gate, GateVerdict
 from metalwright.model.spec import StoredSpec
 from metalwright.model.work import Permit, SitePlan
 from metalwright.ports import Clock, Fence, ImageStore, LogSigner, NodeChange, Store
+from metalwright.service.asked import Asked
 from metalwright.service.cases import SiteContext
 from metalwright.service.changes import content_digest, finding_words
 from metalwright.service.sequencer import Sequencer
@@ -39,8 +40,7 @@ class SiteTurn:
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
         self._site_digest: Digest | None = None
-        self._asked_after = 0
-        self._retried: dict[Subject, Instant] = {}
+        self._asked = Asked(store)
         self._verdict: tuple[object, GateVerdict] | None = None
         self.context: SiteContext | None = None
 
@@ -53,7 +53,7 @@ class SiteTurn:
         if self._spec is None or stored.digest != self._spec.digest:
             self._spec, self._built = stored, {}
         plan = await self._store.site_plan()
-        retries = await self._retries()
+        await self._asked.refresh()
         case = self._case(self._spec, plan)
         verdict = self._judged(case)
         system = self._spec.spec.system
@@ -65,7 +65,8 @@ class SiteTurn:
             verdict=verdict,
             image=image,
             image_problem=problem,
-            retries=retries,
+            retries=self._asked.retries,
+            confirmations=self._asked.confirmations,
             listening_since=self._listening_since,
             patience=self._patience,
         )
@@ -191,14 +192,6 @@ class SiteTurn:
         subjects = ((str(subject), context.stored.digest.removeprefix("sha256:")),)
         return PendingStatement(key=key, kind="gate", subjects=subjects, predicate=predicate, made_at=now, about=subject)
 
-    async def _retries(self) -> Mapping[Subject, Instant]:
-        """The last retry of each subject; requests are read once."""
-        for request in await self._store.asked(self._asked_after):
-            self._asked_after = max(self._asked_after, request.id)
-            if request.kind == "retry":
-                self._retried[request.subject] = request.made_at
-        return dict(self._retried)
-
     async def sequence(self) -> None:
         """Pending statements become signed log entries."""
         if self._sequencer is not None:
@@ -213,5 +206,6 @@ def _differs(old: SiteContext, new: SiteContext) -> bool:
         or old.image != new.image
         or old.image_problem != new.image_problem
         or old.retries != new.retries
+        or old.confirmations != new.confirmations
         or (old.verdict is None or new.verdict is None or to_bytes(old.verdict) != to_bytes(new.verdict))
     )

@@ -18,6 +18,7 @@ from metalwright.model.spec import (
     AcceptanceSpec,
     Capacity,
     Cooling,
+    Depth,
     Feed,
     Objective,
     PurchaseLine,
@@ -75,6 +76,10 @@ FAILS: dict[str, list[tuple[Change, str]]] = {
         (_spec(responsible={}), "declare-live"),
         (_spec(responsible={**SPEC.responsible, Role.WAIVE: ()}), "nobody for waive"),
         (_spec(responsible={**SPEC.responsible, Role.OWN_DATA: (" ",)}), "nobody for own-data"),
+    ],
+    "plan.depth": [
+        (_spec(responsible={}, depth={"os": Depth.MANUAL}), "os: manual; nobody"),
+        (_spec(responsible={Role.EXECUTE: (" ",)}, depth={"provision": Depth.ASSISTED, "os": Depth.AUTOMATIC}), "inventory: assisted"),
     ],
     "plan.acceptance": [
         (_spec(acceptance=None), "none"),

@@ -13,6 +13,7 @@ import pytest
 
 from metalwright.cli import node_inspect
 from metalwright.drivers.redfish.capture import Capture, write_archive
+from metalwright.model.errors import InputError
 from metalwright.simulator.recorded.serve import open_recorded
 from tests.fast.redfish.listening import listening
 from tests.fast.redfish.tree_bmc import TreeBmc, captures, recorded
@@ -52,6 +53,25 @@ def served_as_recorded(name: str, folder: Path, capsys: pytest.CaptureFixture[st
         original = report_of(bmc.url, capsys)
     assert original["identity"]["system_serial"]
     assert served_report(captures() / "redfish" / f"{name}.tar.xz", folder, capsys) == original
+
+
+def captured_and_served(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Capture a recorded machine with the command, serve the archive: the report differs in names only, one stand-in for each."""
+    file = tmp_path / "bug.tar.xz"
+    with listening(TreeBmc(recorded(name))) as bmc:
+        original = report_of(bmc.url, capsys)
+        assert node_verb("capture", bmc.url, "--output", str(file)) == 0
+        with pytest.raises(InputError, match="exists"):
+            node_verb("capture", bmc.url, "--output", str(file))
+    stand_ins: dict[str, str] = {}
+    for where, before, after in pairs(original, served_report(file, tmp_path, capsys)):
+        is_name = re.search(r"serial|uuid|macs", where)
+        assert before == after or is_name, (where, before, after)
+        if isinstance(before, str) and is_name:
+            assert before != after, (where, before)
+            assert len(before) == len(after)
+            assert stand_ins.setdefault(before.upper(), after.upper()) == after.upper()
+    assert len(set(stand_ins.values())) == len(stand_ins) > 10
 
 
 def nothing_survives(name: str, folder: Path) -> None:

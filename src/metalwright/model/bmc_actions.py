@@ -64,4 +64,18 @@ class PullFirmware:
     components: tuple[str, ...] = ()
 
 
-BmcSetting = SetBios | SetBootOrder | InsertMedia | EjectMedia | SetPowerLimit | EraseDrive | ChangePassword | PullFirmware
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcCycle:
+    """Cut and restore all power of the machine, standby included, as pulling the cords does. Always acts; the BMC restarts too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactoryReset:
+    """Return the BMC to what it was delivered with. `keep_access` keeps network settings and accounts, or nothing is done."""
+
+    keep_access: bool = True
+
+
+BmcSetting = (
+    SetBios | SetBootOrder | InsertMedia | EjectMedia | SetPowerLimit | EraseDrive | ChangePassword | PullFirmware | AcCycle | FactoryReset
+)

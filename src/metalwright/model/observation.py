@@ -85,6 +85,8 @@ class SettingsSeen:
     http_boot_uri: str | None = None
     media: tuple[MediaSlot, ...] = ()
     power_limits: tuple[PowerLimit, ...] = ()
+    bmc_started_at: str | None = None
+    """LastResetTime of the BMC as it gives it: a claim, used only to see that it changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,18 @@ class CoolantSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IntegritySeen:
+    """One part that can prove its firmware (`protocol` SPDM or TPM), and what its last verification said. Not the proof itself."""
+
+    name: str
+    protocol: str | None
+    version: str | None
+    part: str | None
+    is_enabled: bool | None
+    verification: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthSeen:
     """What a BMC watches while the machine runs: the way in when all else fails, what the GPUs logged, and water."""
 
@@ -135,6 +149,7 @@ class HealthSeen:
     xids: tuple[XidSeen, ...] = ()
     leaks: tuple[LeakSeen, ...] = ()
     coolant: tuple[CoolantSeen, ...] = ()
+    integrity: tuple[IntegritySeen, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 

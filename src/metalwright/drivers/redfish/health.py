@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from metalwright.drivers.redfish.console import answers
 from metalwright.drivers.redfish.documents import Document, Documents, identifier, inner, link_of, objects, text_of, trailing_number
+from metalwright.drivers.redfish.inventory.integrity import read_integrity
 from metalwright.drivers.redfish.inventory.sight import Sight, sight_of
 from metalwright.model.observation import ConsoleWay, CoolantSeen, HealthSeen, LeakSeen, XidSeen
 
@@ -26,7 +27,7 @@ def health_links(route: str, document: Document) -> Iterator[tuple[str, str]]:
     """Where the walk goes (see `routes`)."""
     match route:
         case "root":
-            yield from _lists(document, Systems="system", Managers="manager", Chassis="chassis")
+            yield from _lists(document, Systems="system", Managers="manager", Chassis="chassis", ComponentIntegrity="integrity")
         case "system":
             yield from _lists(document, LogServices="log")
         case "chassis":
@@ -57,6 +58,7 @@ async def read_health(documents: Documents, host: str) -> HealthSeen:
         xids=tuple(sorted(xids, key=lambda xid: xid.at or 0.0)[-_MOST_XIDS:]),
         leaks=tuple(leak for subsystem in thermal for leak in _leaks(sight, subsystem)),
         coolant=tuple(seen for subsystem in thermal for seen in _coolant(sight, subsystem)),
+        integrity=tuple(read_integrity(sight)),
         gaps=tuple(dict.fromkeys(sight.gaps)),
     )
 

@@ -7,15 +7,17 @@ from typing import Any
 
 from metalwright.drivers.redfish.boot import override_of
 from metalwright.drivers.redfish.client import RedfishClient
-from metalwright.drivers.redfish.documents import Documents, identifier, inner, links_of, text_of
+from metalwright.drivers.redfish.documents import Documents, identifier, inner, text_of
 from metalwright.drivers.redfish.expand import ExpandTrust
 from metalwright.drivers.redfish.host import boot_of
 from metalwright.drivers.redfish.inventory.assemble import assemble
+from metalwright.drivers.redfish.inventory.integrity import read_integrity
 from metalwright.drivers.redfish.inventory.sight import Sight, pcie_link, sight_of
 from metalwright.drivers.redfish.limits import Bounds
 from metalwright.drivers.redfish.power import power_of
 from metalwright.drivers.redfish.walk import Walk
 from metalwright.model.hardware import HardwareFacts, NvLink, PcieLink
+from metalwright.model.observation import IntegritySeen
 
 Json = dict[str, Any]
 
@@ -64,7 +66,7 @@ def report_of(documents: Documents, facts: HardwareFacts) -> Json:
         "pcie_devices": _pcie_devices(sight),
         "firmware": [asdict(firmware) for firmware in facts.firmware],
         "console": _console(sight),
-        "component_integrity": _integrity(sight),
+        "component_integrity": [_integrity(seen) for seen in read_integrity(sight)],
         "gaps": [asdict(gap) for gap in facts.gaps],
         "lenient_readings": facts.warnings,
     }
@@ -119,26 +121,10 @@ def _pcie_devices(sight: Sight) -> list[Json]:
     return [found[key] for key in sorted(found, key=str)]
 
 
-def _integrity(sight: Sight) -> list[Json]:
-    """Parts that can prove their firmware by SPDM or TPM, and whether they last did. Not the proof itself."""
-    found = []
-    for path, document in sight.members(sight.root.get("ComponentIntegrity")):
-        protected = links_of(inner(document, "Links").get("ComponentsProtected"))
-        target = protected[0] if protected else text_of(document.get("TargetComponentURI")) or ""
-        verified = inner(document, "SPDM", "IdentityAuthentication", "ResponderAuthentication").get("VerificationStatus")
-        found.append(
-            {
-                "name": identifier(path, document),
-                "protocol": text_of(document.get("ComponentIntegrityType")),
-                "version": text_of(document.get("ComponentIntegrityTypeVersion")),
-                "part": target.rpartition("/")[2] or None,
-                "enabled": document.get("ComponentIntegrityEnabled")
-                if document.get("ComponentIntegrityEnabled") in (True, False)
-                else None,
-                "verification": text_of(verified),
-            }
-        )
-    return found
+def _integrity(seen: IntegritySeen) -> Json:
+    fields = asdict(seen)
+    enabled, verification = fields.pop("is_enabled"), fields.pop("verification")
+    return {**fields, "enabled": enabled, "verification": verification}
 
 
 def _console(sight: Sight) -> Json:

@@ -107,6 +107,14 @@ async def _off_and_on(client: RedfishClient, finder: HostFinder, host: Host) -> 
     await _reset(client, finder, host, "On", "on")
 
 
+def started(answer: Answer, what: str) -> str:
+    """Path of the task or monitor of what was accepted (Q39); empty when the BMC names none."""
+    if not answer.is_ok:
+        raise sorted_failure(answer, what)
+    location = answer.headers.get(b"location", b"").decode("latin-1")
+    return location or link_of(answer.document) or link_of(inner(answer.document, "Task")) or ""
+
+
 def sorted_failure(answer: Answer, what: str) -> BmcFault | BmcUnavailable:
     """Who must act on a refusal: the loop, or a person when the BMC says that it never takes this."""
     if is_try_again(answer.document) or answer.status in (409, 423, 429) or answer.status >= 500:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from metalwright.drivers.redfish.actions.context import Context, settings_path, texts
 from metalwright.drivers.redfish.actions.media import cd_slots, is_inserted
 from metalwright.drivers.redfish.actions.power_limit import power_knobs
+from metalwright.drivers.redfish.actions.whole_machine import manager_start
 from metalwright.drivers.redfish.client import Document
 from metalwright.drivers.redfish.documents import identifier, inner, text_of
 from metalwright.model.observation import MediaSlot, SettingsSeen
@@ -31,6 +32,7 @@ async def read_settings(context: Context) -> SettingsSeen:
         boot_order=tuple(texts(boot.get("BootOrder"))),
         http_boot_uri=text_of(boot.get("HttpBootUri")),
         media=tuple(media),
+        bmc_started_at=manager_start(await context.managers()),
         power_limits=tuple(knob.limit for knob in await power_knobs(context)),
     )
 

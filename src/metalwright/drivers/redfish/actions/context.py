@@ -1,10 +1,10 @@
 """What every action gets: the client, the way ETags work on this BMC, and the host whose serial was just proven."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from metalwright.drivers.redfish.client import Document, RedfishClient
-from metalwright.drivers.redfish.documents import inner, link_of, links_of
+from metalwright.drivers.redfish.documents import inner, link_of, links_of, objects
 from metalwright.drivers.redfish.etags import EtagLadder
 from metalwright.drivers.redfish.failures import BmcFault
 from metalwright.drivers.redfish.host import Host
@@ -64,6 +64,17 @@ def action_target(document: Document, name: str) -> str:
     if not isinstance(target, str):
         raise BmcFault(f"this BMC does not offer {name.removeprefix('#')}", hint="do it by hand, or with the vendor's tool")
     return target
+
+
+async def allowed_values(context: Context, action: Mapping[str, object], parameter: str) -> set[str]:
+    """AllowableValues of an action's parameter, inline or in its ActionInfo (Q30); empty when the BMC lists none."""
+    inline = set(texts(action.get(f"{parameter}@Redfish.AllowableValues")))
+    info = action.get("@Redfish.ActionInfo")
+    if inline or info is None:
+        return inline
+    document = await context.document({"@odata.id": info} if isinstance(info, str) else info)
+    listed = (entry for entry in objects((document or {}).get("Parameters")) if entry.get("Name") == parameter)
+    return {value for entry in listed for value in texts(entry.get("AllowableValues"))}
 
 
 def texts(values: object) -> Iterator[str]:

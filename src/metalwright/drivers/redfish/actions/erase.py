@@ -1,8 +1,8 @@
 """Sanitize one drive through the BMC. The drive is found by its serial, exactly once, or nothing is erased."""
 
-from metalwright.drivers.redfish.actions.context import Context, action_target, texts
+from metalwright.drivers.redfish.actions.context import Context, action_target, allowed_values
 from metalwright.drivers.redfish.client import Document
-from metalwright.drivers.redfish.documents import inner, links_of, objects, text_of
+from metalwright.drivers.redfish.documents import inner, links_of, text_of
 from metalwright.drivers.redfish.failures import BmcFault
 from metalwright.drivers.redfish.messages import is_not_like_this
 from metalwright.drivers.redfish.power import sorted_failure
@@ -15,7 +15,7 @@ async def erase_drive(context: Context, action: EraseDrive) -> None:
     """Ask for the first method that the drive takes (some NVMe drives refuse crypto erase, Q62). Proof: sampled media, not this."""
     drive = await _the_drive(context, action.serial)
     target = action_target(drive, _ERASE)
-    listed = await _methods(context, drive)
+    listed = await allowed_values(context, inner(drive, "Actions", _ERASE), "SanitizationType")
     methods = [method for method in action.methods if method in listed] if listed else [*action.methods, ""]
     if not methods:
         raise BmcFault(f"drive {action.serial} takes {', '.join(sorted(listed))}, none of {', '.join(action.methods)}")
@@ -40,16 +40,3 @@ async def _the_drive(context: Context, serial: str) -> Document:
     if len(found) != 1:
         raise BmcFault(f"{len(found)} drives show the serial {serial}: nothing was erased", hint="erase in-band, by the identity rule")
     return next(iter(found.values()))
-
-
-async def _methods(context: Context, drive: Document) -> set[str]:
-    action = inner(drive, "Actions", _ERASE)
-    inline = set(texts(action.get("SanitizationType@Redfish.AllowableValues")))
-    info = action.get("@Redfish.ActionInfo")
-    if inline or not isinstance(info, str):
-        return inline
-    document = await context.document({"@odata.id": info})
-    for parameter in objects((document or {}).get("Parameters")):
-        if parameter.get("Name") == "SanitizationType":
-            return set(texts(parameter.get("AllowableValues")))
-    return set()

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import orjson
 
 from metalwright.drivers.redfish.actions.context import Context, action_target
-from metalwright.drivers.redfish.client import Answer, Document, RedfishClient
-from metalwright.drivers.redfish.documents import identifier, inner, link_of
+from metalwright.drivers.redfish.client import Document, RedfishClient
+from metalwright.drivers.redfish.documents import identifier
 from metalwright.drivers.redfish.failures import BmcFault, malformed
-from metalwright.drivers.redfish.power import sorted_failure
+from metalwright.drivers.redfish.power import sorted_failure, started
 from metalwright.model.bmc_actions import PullFirmware
 
+_WHAT = "the firmware update"
 _SIMPLE = "#UpdateService.SimpleUpdate"
 _RUNNING = ("New", "Starting", "Running", "Pending", "Suspended", "Cancelling", "Stopping", "Service")
 _FAILED = ("Exception", "Killed", "Cancelled", "Interrupted")
@@ -35,7 +36,7 @@ async def pull_firmware(context: Context, action: PullFirmware) -> str:
     if action.components:
         body["Targets"] = await _targets(context, service, action.components)
     answer = await context.client.ask("POST", action_target(service, _SIMPLE), body)
-    return _started(answer)
+    return started(answer, _WHAT)
 
 
 async def push_firmware(context: Context, image: bytes, components: tuple[str, ...] = ()) -> str:
@@ -46,9 +47,9 @@ async def push_firmware(context: Context, image: bytes, components: tuple[str, .
         parameters = {"Targets": await _targets(context, service, components)} if components else {}
         boundary = secrets.token_hex(16)
         body = _multipart(boundary, parameters, image)
-        return _started(await context.client.upload(multipart, f"multipart/form-data; boundary={boundary}", body))
+        return started(await context.client.upload(multipart, f"multipart/form-data; boundary={boundary}", body), _WHAT)
     if isinstance(plain, str) and plain:
-        return _started(await context.client.upload(plain, "application/octet-stream", image))
+        return started(await context.client.upload(plain, "application/octet-stream", image), _WHAT)
     raise BmcFault("this BMC takes no pushed firmware", hint="use a pull: PullFirmware with an URL the BMC can reach")
 
 
@@ -100,13 +101,6 @@ def _multipart(boundary: str, parameters: Document, image: bytes) -> bytes:
         + b"Content-Type: application/octet-stream\r\n\r\n"
     )
     return head + image + f"\r\n--{boundary}--\r\n".encode()
-
-
-def _started(answer: Answer) -> str:
-    if not answer.is_ok:
-        raise sorted_failure(answer, "the firmware update")
-    location = answer.headers.get(b"location", b"").decode("latin-1")
-    return location or link_of(answer.document) or link_of(inner(answer.document, "Task")) or ""
 
 
 def _job_of(task: Document) -> str | None:

@@ -13,7 +13,23 @@ from metalwright import __version__
 from metalwright.cli.failing import NOBODY_READS, exit_code_of
 from metalwright.model.errors import InputError
 
-VERBS = ("init", "check", "plan", "apply", "status", "explain", "gate", "evidence", "node", "image", "simulate", "judge", "fabric", "work")
+VERBS = (
+    "init",
+    "check",
+    "plan",
+    "apply",
+    "adopt",
+    "status",
+    "explain",
+    "gate",
+    "evidence",
+    "node",
+    "image",
+    "simulate",
+    "judge",
+    "fabric",
+    "work",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

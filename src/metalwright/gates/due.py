@@ -14,7 +14,8 @@ def needs_of(gate: Gate, case: NodeCase) -> tuple[Need, ...]:
     """What must be looked at for a gate.
 
     A need is due at half the age at which its look stops counting, so that a gate does not flap, and at once when the machine has
-    booted since. Before any agent has checked in, the BMC's inventory is not needed: it would not count after the boot.
+    booted since. Before any agent has checked in, the BMC's inventory is not needed: it would not count after the boot (a site that is
+    only observed is not booted).
     """
     return _merged(case, (sight for check in checks_of(gate) if not check.why_not(case) for sight in check.sights))
 
@@ -46,7 +47,8 @@ def _merged(case: NodeCase, sights: Iterable[Sight]) -> tuple[Need, ...]:
 
 
 def _is_premature(case: NodeCase, sight: Sight, witness: Witness) -> bool:
-    return witness is Witness.OUT_OF_BAND and sight.since_boot and boot_floor(case, witness) == 0.0
+    is_early = sight.since_boot and boot_floor(case, witness) == 0.0
+    return witness is Witness.OUT_OF_BAND and is_early and not case.observe_only
 
 
 def _due_age(case: NodeCase, sight: Sight, witness: Witness) -> float:

@@ -71,6 +71,8 @@ class NodeCase:
     """When a person last said "try again": lifts a hold on failed work that is older."""
     epoch: int = 0
     """The deciding worker's lease epoch: written into what it orders."""
+    observe_only: bool = False
+    """A delivered site is looked at and judged: nothing is ordered, and an open order rests."""
     listening_since: Instant = 0.0
     """Since when this process hears agents: silence and deadlines count from then, for nobody could have told us before."""
     patience: float = 1.0

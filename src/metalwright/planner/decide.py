@@ -19,7 +19,7 @@ from metalwright.planner.looks import due_kinds, next_look
 def decide(case: NodeCase) -> Decision:
     """The next move. The same case always gives the same decision."""
     verdicts = judged(case)
-    if case.order is not None and step.is_open(case):
+    if case.order is not None and step.is_open(case) and not case.observe_only:
         if case.order.body.wish_digest == case.wish_digest:
             return step.advance(case, verdicts)
         if step.in_flight_uninterruptible(case):
@@ -31,16 +31,18 @@ def decide(case: NodeCase) -> Decision:
 
 
 def judged(case: NodeCase) -> Mapping[Gate, GateVerdict]:
-    """Verdicts in order, up to and with the first gate that is not open."""
+    """Verdicts in order, up to and with the first gate that is not open; every gate of a site that is only observed."""
     verdicts: dict[Gate, GateVerdict] = {}
     for gate in provisioning.GATES:
         verdicts[gate] = judge_node(case, gate)
-        if not verdicts[gate].is_open:
+        if not verdicts[gate].is_open and not case.observe_only:
             break
     return verdicts
 
 
 def _order_or_wait(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Decision:
+    if case.observe_only:
+        return _observed(case, verdicts)
     if case.paused:
         return _wait(case, verdicts, Reason(wait=Wait.PERSON, gate=_gate(verdicts), text="paused by a person"))
     if held := step.failed_for_good(case):
@@ -54,6 +56,15 @@ def _order_or_wait(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Deci
     if hold is None:
         return Decision(verdicts=verdicts, due_at=next_look(case, verdicts))
     return _wait(case, verdicts, Reason(wait=hold.wait, gate=hold.goal, text=hold.text))
+
+
+def _observed(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> Decision:
+    """At rest, whatever was seen: what is missing is for whoever delivered the site."""
+    unopened = [f"{gate} {verdict.colour}" for gate, verdict in verdicts.items() if not verdict.is_open]
+    if not unopened:
+        return Decision(verdicts=verdicts, due_at=next_look(case, verdicts))
+    text = f"only observed: {', '.join(unopened)}"
+    return _wait(case, verdicts, Reason(wait=Wait.PERSON, gate=_gate(verdicts), text=text))
 
 
 def _wait(case: NodeCase, verdicts: Mapping[Gate, GateVerdict], reason: Reason) -> Decision:

@@ -26,11 +26,12 @@ POLL_SHARE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """What the user asked for. `patience` multiplies every deadline."""
+    """What the user asked for. `patience` multiplies every deadline. `observe_only`: look and judge, touch and boot nothing."""
 
     until: Gate = Gate.OS
     patience: float = 1.0
     watch: bool = False
+    observe_only: bool = False
     timeout_s: float | None = None
 
 
@@ -113,10 +114,13 @@ async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = 
                 yield Applying(store, options, None)
                 return
     async with AsyncExitStack() as stack:
-        opening = open_site(folder, stored, until=options.until, patience=options.patience, decorate=decorate)
+        opening = open_site(
+            folder, stored, until=options.until, patience=options.patience, observe_only=options.observe_only, decorate=decorate
+        )
         site = await stack.enter_async_context(opening)
         await site.store.adopt_spec(stored, site.clock.now())
-        await stack.enter_async_context(serve_endpoints(site))
+        if not options.observe_only:
+            await stack.enter_async_context(serve_endpoints(site))
         worker = asyncio.create_task(site.worker.run(), name="worker")
         run = Applying(site.store, options, worker, site.worker.turned)
         try:

@@ -27,6 +27,7 @@ class SiteContext:
     waivers: tuple[Waiver, ...] = ()
     retries: Mapping[Subject, Instant] = field(default_factory=dict)
     confirmations: Mapping[OrderNumber, tuple[Confirmation, ...]] = field(default_factory=dict)
+    observe_only: bool = False
     listening_since: Instant = 0.0
     patience: float = 1.0
 
@@ -85,6 +86,7 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
         paused=rows.paused,
         retry_asked_at=context.retries.get(node_subject(name), 0.0),
         epoch=epoch,
+        observe_only=context.observe_only,
         listening_since=context.listening_since,
         patience=context.patience,
         waiting=rows.waiting,

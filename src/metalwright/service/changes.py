@@ -132,6 +132,7 @@ def gate_predicate(case: NodeCase, verdict: GateVerdict) -> dict[str, Any]:
         "verdict": verdict.colour,
         "spec_digest": case.spec_digest,
         "work_order": case.head or 0,
+        **({"observed_only": True} if case.observe_only else {}),
         "findings": [finding_words(finding) for finding in verdict.findings],
         "observations": [
             {

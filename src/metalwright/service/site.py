@@ -31,11 +31,19 @@ class SiteTurn:
     """Keeps `context`, what nodes' turns share; as the leader it also decides for the site."""
 
     def __init__(
-        self, *, store: Store, images: ImageStore, signer: LogSigner | None, clock: Clock, until: Gate | None = None, patience: float = 1.0
+        self,
+        *,
+        store: Store,
+        images: ImageStore,
+        signer: LogSigner | None,
+        clock: Clock,
+        until: Gate | None = None,
+        patience: float = 1.0,
+        observe_only: bool = False,
     ) -> None:
         self._store, self._images, self._clock = store, images, clock
         self._sequencer = Sequencer(store, signer) if signer is not None else None
-        self._until, self._patience = until, patience
+        self._until, self._patience, self._observe_only = until, patience, observe_only
         self._listening_since = clock.now()
         self._built: dict[str, BuiltImage | InputError] = {}
         self._spec: StoredSpec | None = None
@@ -67,6 +75,7 @@ class SiteTurn:
             image_problem=problem,
             retries=self._asked.retries,
             confirmations=self._asked.confirmations,
+            observe_only=self._observe_only,
             listening_since=self._listening_since,
             patience=self._patience,
         )

@@ -22,6 +22,7 @@ from metalwright.ports import BmcFactory, LogSigner, Store
 from metalwright.service.bmc_memory import BmcMemory
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import StoreControl
+from metalwright.service.read_only import ReadOnlyBmcs
 from metalwright.service.site import SiteTurn
 from metalwright.service.state_folder import STATE, StateFolder, open_state
 from metalwright.service.worker import Worker
@@ -57,7 +58,13 @@ class OpenSite:
 
 @asynccontextmanager
 async def open_site(
-    folder: Path, stored: StoredSpec, *, until: Gate | None, patience: float, decorate: Decorate = lambda parts: parts
+    folder: Path,
+    stored: StoredSpec,
+    *,
+    until: Gate | None,
+    patience: float,
+    observe_only: bool = False,
+    decorate: Decorate = lambda parts: parts,
 ) -> AsyncIterator[OpenSite]:
     """The site for a worker. InputError when another process already works on an embedded site."""
     state = open_state(folder)
@@ -69,9 +76,18 @@ async def open_site(
         opened: Store = open_store(state.database_url)
         await opened.open()
         stack.push_async_callback(opened.close)
-        parts = decorate(Parts(store=opened, signer=signer, bmcs=_bmcs(folder, stored, state, clock)))
+        bmcs = _bmcs(folder, stored, state, clock)
+        parts = decorate(Parts(store=opened, signer=signer, bmcs=ReadOnlyBmcs(bmcs) if observe_only else bmcs))
         store = parts.store
-        site_turn = SiteTurn(store=store, images=FolderImageStore(folder), signer=parts.signer, clock=clock, until=until, patience=patience)
+        site_turn = SiteTurn(
+            store=store,
+            images=FolderImageStore(folder),
+            signer=parts.signer,
+            clock=clock,
+            until=until,
+            patience=patience,
+            observe_only=observe_only,
+        )
         worker = Worker(
             worker=_worker_id(state),
             store=store,

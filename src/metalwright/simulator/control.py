@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ Answer = dict[str, Any]
 class Control:
     """Answers requests about one site."""
 
-    def __init__(self, desk: FaultDesk, machines: Mapping[NodeName, SimulatedMachine]) -> None:
-        self._desk = desk
+    def __init__(
+        self, desk: FaultDesk, machines: Mapping[NodeName, SimulatedMachine], asked: Callable[[NodeName], Mapping[str, int]]
+    ) -> None:
+        self._desk, self._asked = desk, asked
         self._machines = machines
 
     async def answer(self, request: Any) -> Answer:
@@ -62,6 +64,7 @@ class Control:
     def _nodes(self) -> list[Answer]:
         return [
             {"node": name, "power": machine.standing.power, "happening": machine.happening, "boots": machine.standing.boots}
+            | {"requests": dict(self._asked(name))}
             for name, machine in self._machines.items()
         ]
 

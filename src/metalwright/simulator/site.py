@@ -70,7 +70,7 @@ async def open_site(stored: StoredSpec, state_dir: Path, program: NodeProgram, o
         last_reset=lambda name: machines[name].standing.last_reset_at,
     )
     desk = FaultDesk(world, redfish.faults, machines, state_dir / "faults.json")
-    async with serve_control(Control(desk, machines), state_dir), serve_bmcs(redfish, state_dir):
+    async with serve_control(Control(desk, machines, lambda name: redfish.state(name).asked), state_dir), serve_bmcs(redfish, state_dir):
         for machine in machines.values():
             machine.resume()
         try:

@@ -124,6 +124,7 @@ class RedfishSite:
         path = path.rstrip("/") if len(path) > 1 else path
         _check_headers(headers)
         method = scope["method"]
+        self.state(name).note(method, path)
         body = await read_body(receive, headers) if method in {"POST", "PATCH", "PUT"} else {}
         user = self._user_of(name, headers)
         is_read = method in {"GET", "HEAD"}

@@ -2,12 +2,14 @@
 
 import hmac
 import secrets
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 MAX_SESSIONS = 32
 MAX_ACCOUNTS = 16
 MAX_SUBSCRIPTIONS = 32
+MOST_NOTED = 1000
 PRIVILEGES = {
     "Administrator": ("Login", "ConfigureManager", "ConfigureUsers", "ConfigureSelf", "ConfigureComponents"),
     "Operator": ("Login", "ConfigureSelf", "ConfigureComponents"),
@@ -54,10 +56,17 @@ class BmcState:
     http_boot_uri: str | None = None
     network_path: str = "UefiHttp"
     asset_tag: str = ""
+    asked: Counter[str] = field(default_factory=Counter)
+    """Every request since the BMC started: reads by method (`GET`), all others by method and path (`POST /redfish/v1/…`)."""
     next_id: int = 1
     resets: int = 0
     refuse_until_login: bool = False
     """After a reset under the 401 fault: every old session is forgotten."""
+
+    def note(self, method: str, path: str) -> None:
+        """Before it is known whether the request is allowed. Paths beyond a bound share one entry: clients choose them."""
+        what = method if method in {"GET", "HEAD"} else f"{method} {path}"
+        self.asked[what if what in self.asked or len(self.asked) < MOST_NOTED else f"{method} (more)"] += 1
 
     def new_id(self) -> str:
         """Ids of things made by clients: never used twice."""

@@ -12,7 +12,6 @@ from metalwright.evidence.sequence import Batch, Signer
 from metalwright.model.agent_messages import BootArguments, RawInventory
 from metalwright.model.bmc_actions import BmcSetting
 from metalwright.model.boot import BootGrant
-from metalwright.model.case import Waiver
 from metalwright.model.evidence import Checkpoint, LogEntry, PendingStatement
 from metalwright.model.hardware import BootTarget, PowerState
 from metalwright.model.ids import Digest, Instant, NodeName, OrderNumber, Subject, WorkerId
@@ -305,7 +304,9 @@ class EvidenceStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a person asked: `pause`, `resume`, `waive`, `confirm`. Appended by anyone, read by turns."""
+    """What a person asked: `pause`, `resume`, `waive`, `approve`, `confirm`. Appended by anyone, read by turns.
+
+    `waive` and `approve` carry a signed paper, verified by whoever reads it."""
 
     id: int
     kind: str
@@ -317,7 +318,6 @@ class Request:
 class RequestStore(Protocol):
     async def ask(self, kind: str, subject: Subject, body: Mapping[str, str], now: Instant) -> int: ...
     async def asked(self, after: int) -> Sequence[Request]: ...
-    async def waivers(self, now: Instant) -> Sequence[Waiver]: ...
 
 
 class ViewStore(Protocol):

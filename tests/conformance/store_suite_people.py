@@ -2,7 +2,6 @@
 
 import pytest
 
-from metalwright.model.errors import InputError
 from metalwright.model.ids import OrderNumber, Subject
 from metalwright.model.work import Permit, Wait
 from tests.conformance.store_site import NOW, change, fence_of, node, order, site_at, waiting
@@ -99,30 +98,3 @@ async def test_a_request_wakes_whom_it_concerns(url: str, about: Subject, woken:
         await store.commit([change(SITE, next_due_at=NOW + 100.0)], await fence_of(store, "@site"))
         await store.ask("retry", about, {}, NOW + 50.0)
         assert len(await store.due(["r0", "r1", "@site"], NOW + 50.0, 10)) == woken
-
-
-async def test_a_waiver_counts_until_its_end(url: str) -> None:
-    """Read back as it was asked for, and no longer once its time is over."""
-    async with site_at(url) as store:
-        body = {"check": "gpu.count", "until": str(NOW + 10.0), "by": "duty", "reason": "spare ordered"}
-        await store.ask("waive", A, body, NOW)
-        (waiver,) = await store.waivers(NOW + 9.0)
-        assert (waiver.check, waiver.subject, waiver.until, waiver.by, waiver.reason) == (
-            "gpu.count",
-            A,
-            NOW + 10.0,
-            "duty",
-            "spare ordered",
-        )
-        assert await store.waivers(NOW + 10.0) == []
-
-
-@pytest.mark.parametrize(
-    "body", [{}, {"check": "c", "until": "soon", "by": "x", "reason": "y"}, {"check": "c", "until": "nan", "by": "x", "reason": "y"}]
-)
-async def test_a_malformed_waiver_is_refused_when_it_is_asked_for(url: str, body: dict[str, str]) -> None:
-    """No half-written waiver reaches a gate."""
-    async with site_at(url) as store:
-        with pytest.raises(InputError, match="waiver"):
-            await store.ask("waive", A, body, NOW)
-        assert await store.asked(0) == []

@@ -22,6 +22,7 @@ VERBS = (
     "status",
     "explain",
     "gate",
+    "waive",
     "evidence",
     "node",
     "image",

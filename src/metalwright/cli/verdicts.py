@@ -35,6 +35,7 @@ def finding_json(finding: Finding) -> dict[str, str]:
         "reason": finding.reason,
         "do": finding.do,
         "source": finding.source,
+        "waiver": finding.waiver,
     }
 
 

@@ -53,6 +53,8 @@ def in_words(statement: Statement) -> str:
     predicate = statement.predicate
     if statement.kind == "gate":
         return f"gate {predicate.get('gate')} {predicate.get('verdict')}"
+    if statement.kind == "waiver":
+        return f"{predicate.get('check')} waived by {predicate.get('by')}: {predicate.get('reason')}"
     if statement.kind == "work":
         if "by" in predicate:
             return f"{predicate.get('step')} of work order {predicate.get('work_order')} {predicate.get('state')}, by {predicate.get('by')}"

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from metalwright.evidence.waivers import waives
 from metalwright.gates.answers import cleaned, not_applicable, undetermined
 from metalwright.gates.check import Answer, Check, SiteCheck
 from metalwright.gates.due import needs_of
 from metalwright.gates.freshness import Blocked, usable_look
-from metalwright.gates.registry import SITE_CHECKS, checks_of
+from metalwright.gates.registry import SITE_CHECKS, checks_of, find_check
 from metalwright.model.case import NodeCase, SiteCase, Waiver
 from metalwright.model.errors import InvariantError
-from metalwright.model.ids import Instant, Subject, node_subject
+from metalwright.model.ids import CheckId, Instant, Subject, node_subject
 from metalwright.model.judgement import Cited, Colour, Finding, Gate, GateVerdict, Result
 from metalwright.model.observation import Kind, Observation, Witness
 
-__all__ = ["judge_check", "judge_node", "judge_site", "needs_of", "site_subject"]
+__all__ = ["is_waived", "judge_check", "judge_node", "judge_site", "needs_of", "site_subject"]
 
 OK = (Result.PASS, Result.NOT_APPLICABLE)
 
@@ -52,6 +53,18 @@ def judge_check(case: NodeCase | SiteCase, check: Check | SiteCheck) -> tuple[Fi
     else:
         raise InvariantError(f"{check.id} is not a check of a {type(case).__name__}")
     return _verdict(check.gate, Subject(""), findings, case).findings
+
+
+def is_waived(case: NodeCase, check_id: CheckId) -> bool:
+    """Whether this check finds fault, and every fault of it is waived."""
+    check = find_check(check_id)
+    faults = [finding for finding in judge_check(case, check) if finding.result not in OK] if check is not None else []
+    return bool(faults) and all(finding.waiver for finding in faults)
+
+
+def waivable_text(finding: Finding) -> str:
+    """What a waiver of this finding is held against: what was seen, or why it is undetermined."""
+    return finding.seen or finding.reason
 
 
 def site_subject(case: SiteCase) -> Subject:
@@ -143,17 +156,19 @@ def _colour(open_results: set[Result], waived: Sequence[Waiver | None], any_find
 
 
 def _waived(finding: Finding, waivers: Sequence[Waiver], now: Instant) -> Waiver | None:
-    """The waiver of exactly this check on exactly this subject that has not expired."""
-    if finding.result in OK:
+    """The waiver of exactly this check, in its version, on exactly this subject, for what is seen now, that is in force."""
+    check = find_check(finding.check) if finding.result not in OK and waivers else None
+    if check is None:
         return None
-    fits = (waiver for waiver in waivers if waiver.check == finding.check and waiver.subject == finding.subject and now < waiver.until)
-    return next(fits, None)
+    seen = waivable_text(finding)
+    facts = {"check": finding.check, "version": check.version, "subject": finding.subject, "seen": seen, "now": now}
+    return next((waiver for waiver in waivers if waives(waiver, identity=waiver.identity, **facts)), None)  # type: ignore[arg-type]
 
 
 def _with_waiver(finding: Finding, by: Waiver) -> Finding:
     until = datetime.fromtimestamp(by.until, UTC).strftime("%Y-%m-%d %H:%M UTC")
     note = cleaned(f"waived by {by.by} until {until}: {by.reason}")
-    return replace(finding, reason=f"{finding.reason}; {note}" if finding.reason else note)
+    return replace(finding, reason=f"{finding.reason}; {note}" if finding.reason else note, waiver=str(by.digest or "unsigned"))
 
 
 def _citations(subject: Subject, looks: Iterable[Observation]) -> tuple[Cited, ...]:

@@ -20,7 +20,7 @@ class Waiver:
     until: Instant
     by: str
     reason: str
-    version: int = 0
+    version: int
     """Of the check."""
     identity: str = ""
     """`sha256:` digest of the subject's identity document."""
@@ -53,6 +53,7 @@ class NodeCase:
     """Verdict of the `plan` gate."""
     observations: Mapping[tuple[Kind, Witness], Observation] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
+    """Of this very machine: one for another identity document is left out."""
     order: WorkOrder | None = None
     """Head of this node's chain."""
     runs: tuple[StepRun, ...] = ()

@@ -64,6 +64,8 @@ class Finding:
     do: str = ""
     source: str = ""
     """Where the rule or the threshold comes from."""
+    waiver: str = ""
+    """Digest of the signed paper that keeps it from counting; empty when it counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

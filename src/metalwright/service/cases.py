@@ -1,7 +1,7 @@
 """Rows → cases: what the site knows is put beside what the store holds of each node, for one moment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from metalwright.codec.json_codec import digest_of, to_bytes
@@ -13,6 +13,7 @@ from metalwright.model.judgement import GateVerdict
 from metalwright.model.spec import NodeSpec, PurchaseLine, StoredSpec
 from metalwright.model.work import Confirmation, SitePlan
 from metalwright.ports import NodeRows
+from metalwright.service.identity import identity_digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
     if name is None or name not in context.nodes:
         raise InvariantError(f"{rows.subject} is not a node of the spec")
     node, wish = context.nodes[name], context.wishes[name]
-    return NodeCase(
+    case = NodeCase(
         now=now,
         spec_digest=Digest(context.stored.digest),
         wish_digest=wish,
@@ -75,7 +76,6 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
         site_plan=context.plan,
         site_verdict=context.verdict,
         observations={(look.kind, look.witness): look for look in rows.observations},
-        waivers=tuple(waiver for waiver in context.waivers if node_of(waiver.subject) == name),
         order=rows.order,
         runs=rows.runs,
         operations=rows.operations,
@@ -91,3 +91,11 @@ def node_case(context: SiteContext, rows: NodeRows, now: Instant, epoch: int) ->
         patience=context.patience,
         waiting=rows.waiting,
     )
+    mine = tuple(waiver for waiver in context.waivers if node_of(waiver.subject) == name)
+    return replace(case, waivers=_of_this_machine(mine, case)) if mine else case
+
+
+def _of_this_machine(waivers: tuple[Waiver, ...], case: NodeCase) -> tuple[Waiver, ...]:
+    """A waiver binds the identity document: after a part was swapped it is one for another machine."""
+    identity = "sha256:" + identity_digest(case)
+    return tuple(waiver for waiver in waivers if waiver.identity == identity)

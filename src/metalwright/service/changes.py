@@ -28,7 +28,7 @@ def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Ite
     operations += [replace(operation, cancel_wanted=True) for operation in rows.operations if operation.id == decision.cancel]
     return NodeChange(
         subject=rows.subject,
-        next_due_at=decision.due_at,
+        next_due_at=min([decision.due_at, *_turns_of_waivers(case)]),
         wakes=rows.wakes,
         order=order,
         runs=(decision.run,) if decision.run else (),
@@ -41,6 +41,11 @@ def node_change(case: NodeCase, rows: NodeRows, decision: Decision, numbers: Ite
         keep_waiting=decision.reason is None and isinstance(decision.action, Look),
         release_permit=decision.order_done,
     )
+
+
+def _turns_of_waivers(case: NodeCase) -> Iterator[Instant]:
+    """When a waiver begins or ends, the node is judged again, whatever else is due."""
+    return (at for waiver in case.waivers for at in (waiver.starts_at, waiver.until) if at > case.now)
 
 
 def _order(case: NodeCase, body: OrderBody, numbers: Iterator[int]) -> WorkOrder:
@@ -156,8 +161,9 @@ def finding_words(finding: Finding) -> dict[str, str]:
         "expected": finding.expected,
         "seen": finding.seen,
         "source": finding.source,
+        "waiver": finding.waiver,
     }
-    if finding.result in (Result.UNDETERMINED, Result.NOT_APPLICABLE):
+    if finding.waiver or finding.result in (Result.UNDETERMINED, Result.NOT_APPLICABLE):
         words["reason"] = finding.reason
     return {key: str(text) for key, text in words.items() if text}
 

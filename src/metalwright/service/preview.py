@@ -4,17 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metalwright.model.case import NodeCase
-from metalwright.model.ids import Digest, Subject, node_subject
+from metalwright.codec.site_folder import read_site
+from metalwright.gates.judge import judge_site
+from metalwright.model.case import NodeCase, Waiver
+from metalwright.model.ids import Digest, Instant, Subject, node_subject
 from metalwright.model.judgement import Colour, Gate, GateVerdict
 from metalwright.model.spec import StoredSpec
 from metalwright.model.work import SitePlan
 from metalwright.planner import compose, step
 from metalwright.planner.decide import judged
-from metalwright.ports import NodeRows
+from metalwright.ports import NodeRows, Store
 from metalwright.service.cases import SiteContext, node_case
 from metalwright.service.clock import SystemClock
-from metalwright.service.site_check import check_site, find_image
+from metalwright.service.people import People
+from metalwright.service.site_check import find_image, plan_case
+from metalwright.service.trusting import trust_in_force
 from metalwright.service.wiring import open_reader
 
 
@@ -41,10 +45,12 @@ class Preview:
 
 async def preview(folder: Path, until: Gate) -> Preview:
     """SpecError for a broken spec; a site that was never applied is planned from nothing seen."""
-    stored, verdict = check_site(folder)
-    known = await _known_rows(folder)
-    context = site_context(folder, stored, verdict, until)
-    now = SystemClock().now()
+    stored, now = read_site(folder), SystemClock().now()
+    async with open_reader(folder) as store:
+        known = await _known_rows(store)
+        waivers = await known_waivers(folder, store, stored, now)
+    verdict = judge_site(plan_case(folder, stored, waivers))
+    context = site_context(folder, stored, verdict, until, waivers)
     lines, red = [], verdict.colour is Colour.RED
     for node in stored.spec.nodes:
         subject = node_subject(node.name)
@@ -58,14 +64,23 @@ async def preview(folder: Path, until: Gate) -> Preview:
     return Preview(site=stored.spec.site.name, plan=verdict.colour, orders=orders, lines=tuple(lines), exit_code=code)
 
 
-def site_context(folder: Path, stored: StoredSpec, verdict: GateVerdict, until: Gate) -> SiteContext:
+async def known_waivers(folder: Path, store: Store | None, stored: StoredSpec, now: Instant) -> tuple[Waiver, ...]:
+    """Those that count now; none for a site that was never applied."""
+    if store is None:
+        return ()
+    people = People(store, folder, lambda: trust_in_force(folder))
+    await people.refresh(stored)
+    return people.in_force(now)
+
+
+def site_context(folder: Path, stored: StoredSpec, verdict: GateVerdict, until: Gate, waivers: tuple[Waiver, ...] = ()) -> SiteContext:
     """The site as its next turn would see it, with a site plan as that turn would make it."""
     name = stored.spec.system.image if stored.spec.system else ""
     image, problem = find_image(folder, name) if name else (None, "the spec orders none")
     plan = SitePlan(
         number=0, parent=None, spec_digest=Digest(stored.digest), until=until, max_disrupted=len(stored.spec.nodes), made_at=0.0
     )
-    return SiteContext(stored=stored, plan=plan, verdict=verdict, image=image, image_problem=problem)
+    return SiteContext(stored=stored, plan=plan, verdict=verdict, image=image, image_problem=problem, waivers=waivers)
 
 
 def _line(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> PlanLine | None:
@@ -84,13 +99,12 @@ def _line(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> PlanLine | No
     return None
 
 
-async def _known_rows(folder: Path) -> Mapping[Subject, NodeRows]:
+async def _known_rows(store: Store | None) -> Mapping[Subject, NodeRows]:
     """What the store holds; nothing for a site that was never applied."""
-    async with open_reader(folder) as store:
-        if store is None:
-            return {}
-        rows = await store.load([row.subject for row in await store.board()])
-        return {row.subject: row for row in rows}
+    if store is None:
+        return {}
+    rows = await store.load([row.subject for row in await store.board()])
+    return {row.subject: row for row in rows}
 
 
 def _nothing_seen(subject: Subject) -> NodeRows:

@@ -1,13 +1,14 @@
 """The site's turn: images, the plan gate, the site plan, permits, and the sequencing of evidence. One leader at a time."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from metalwright.codec.json_codec import to_bytes
 from metalwright.gates.judge import judge_site
-from metalwright.model.case import SiteCase
+from metalwright.model.case import SiteCase, Waiver
 from metalwright.model.errors import InputError
 from metalwright.model.evidence import PendingStatement
-from metalwright.model.ids import Digest, Instant, OrderNumber, Subject, node_of
+from metalwright.model.ids import Digest, Instant, OrderNumber, Subject, node_of, node_subject
 from metalwright.model.image import BuiltImage
 from metalwright.model.judgement import PHASE_OF, Gate, GateVerdict
 from metalwright.model.spec import StoredSpec
@@ -16,6 +17,7 @@ from metalwright.ports import Clock, Fence, ImageStore, LogSigner, NodeChange, S
 from metalwright.service.asked import Asked
 from metalwright.service.cases import SiteContext
 from metalwright.service.changes import content_digest, finding_words
+from metalwright.service.people import People, site_identity
 from metalwright.service.sequencer import Sequencer
 
 PERMIT_S = 6 * 3600.0
@@ -37,11 +39,13 @@ class SiteTurn:
         images: ImageStore,
         signer: LogSigner | None,
         clock: Clock,
+        people: People,
         until: Gate | None = None,
         patience: float = 1.0,
         observe_only: bool = False,
     ) -> None:
         self._store, self._images, self._clock = store, images, clock
+        self._people, self._signer = people, signer
         self._sequencer = Sequencer(store, signer) if signer is not None else None
         self._until, self._patience, self._observe_only = until, patience, observe_only
         self._listening_since = clock.now()
@@ -49,6 +53,7 @@ class SiteTurn:
         self._spec: StoredSpec | None = None
         self._site_digest: Digest | None = None
         self._asked = Asked(store)
+        self._papers: object = None
         self._verdict: tuple[object, GateVerdict] | None = None
         self.context: SiteContext | None = None
 
@@ -60,6 +65,7 @@ class SiteTurn:
             return
         if self._spec is None or stored.digest != self._spec.digest:
             self._spec, self._built = stored, {}
+        await self._people.refresh(self._spec)
         plan = await self._store.site_plan()
         await self._asked.refresh()
         case = self._case(self._spec, plan)
@@ -73,6 +79,7 @@ class SiteTurn:
             verdict=verdict,
             image=image,
             image_problem=problem,
+            waivers=self._waivers(),
             retries=self._asked.retries,
             confirmations=self._asked.confirmations,
             observe_only=self._observe_only,
@@ -88,6 +95,7 @@ class SiteTurn:
         if self.context is None:
             return
         await self._plan(self.context)
+        await self._record_papers(self.context, fence)
         await self._record_verdict(self.context, fence)
         await self._permit(self.context)
         await self.sequence()
@@ -110,8 +118,36 @@ class SiteTurn:
             images=images,
             image_problems=problems,
             site_plan=plan,
+            waivers=self._of_this_site(stored),
             until=self._until or (plan.until if plan else Gate.OS),
         )
+
+    async def with_papers(self) -> SiteContext | None:
+        """The context with what people filed until now: a node that a waiver woke is judged with that waiver."""
+        if self.context is not None:
+            await self._people.refresh(self.context.stored)
+            if self.context.waivers != self._waivers():
+                self.context = replace(self.context, waivers=self._waivers())
+        return self.context
+
+    def _waivers(self) -> tuple[Waiver, ...]:
+        """Those that are not over: a clock that was set back revives none."""
+        return self._people.in_force(max(self._clock.now(), self._signer.last_signed().after.time_ms / 1000 if self._signer else 0.0))
+
+    def _of_this_site(self, stored: StoredSpec) -> tuple[Waiver, ...]:
+        identity = site_identity(str(stored.spec.site.name), self._signer.origin if self._signer else "")
+        return tuple(waiver for waiver in self._waivers() if waiver.identity == identity)
+
+    async def _record_papers(self, context: SiteContext, fence: Fence) -> None:
+        """What people signed becomes a record, once per paper."""
+        if self._papers is self._people.waivers:
+            return
+        serials = {node_subject(name): f"node:{node.serial}" for name, node in context.nodes.items()}
+        site = Subject(f"site:{context.stored.spec.site.name}")
+        statements = self._people.statements(self._clock.now(), lambda subject: serials.get(_whole(subject), str(site)))
+        if statements:
+            await self._store.commit([NodeChange(subject=site, next_due_at=float("inf"), keep_waiting=True, statements=statements)], fence)
+        self._papers = self._people.waivers
 
     def _find_images(self, stored: StoredSpec) -> tuple[Mapping[str, BuiltImage], Mapping[str, str]]:
         """Each image is checked whole once per process and spec; the agent checks every frame again anyway."""
@@ -207,6 +243,11 @@ class SiteTurn:
             await self._sequencer.round(self._clock.now())
 
 
+def _whole(subject: Subject) -> Subject:
+    """The machine of a part."""
+    return Subject(subject.partition("/")[0])
+
+
 def _differs(old: SiteContext, new: SiteContext) -> bool:
     """Whether anything that turns use changed; the old context keeps its cached indexes otherwise."""
     return (
@@ -216,5 +257,6 @@ def _differs(old: SiteContext, new: SiteContext) -> bool:
         or old.image_problem != new.image_problem
         or old.retries != new.retries
         or old.confirmations != new.confirmations
+        or old.waivers != new.waivers
         or (old.verdict is None or new.verdict is None or to_bytes(old.verdict) != to_bytes(new.verdict))
     )

@@ -22,9 +22,11 @@ from metalwright.ports import BmcFactory, LogSigner, Store
 from metalwright.service.bmc_memory import BmcMemory
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import StoreControl
+from metalwright.service.people import People
 from metalwright.service.read_only import ReadOnlyBmcs
 from metalwright.service.site import SiteTurn
 from metalwright.service.state_folder import STATE, StateFolder, open_state
+from metalwright.service.trusting import trust_in_force
 from metalwright.service.worker import Worker
 from metalwright.store import SiteLock, open_store
 
@@ -84,6 +86,7 @@ async def open_site(
             images=FolderImageStore(folder),
             signer=parts.signer,
             clock=clock,
+            people=People(store, folder, lambda: trust_in_force(folder)),
             until=until,
             patience=patience,
             observe_only=observe_only,

@@ -108,7 +108,7 @@ class Worker:
                     self._shard_of[subject] = shard
             for shard, subjects in batches.items():
                 taken += len(subjects)
-                await take_turns(self._desk, context, held[shard], subjects)
+                await take_turns(self._desk, await self._site.with_papers() or context, held[shard], subjects)
                 self.turned.update(subjects)
         if not taken and not self._results:
             await self._sleep()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from metalwright.gates.registry import find_check
 from metalwright.model.case import NodeCase, SiteCase, Waiver
 from metalwright.model.hardware import (
     BootTarget,
@@ -321,9 +322,17 @@ def with_agent(case: NodeCase, **facts: Any) -> NodeCase:
     return seeing(case, Kind.AGENT_HARDWARE, Witness.RAM_DISK, HardwareSeen(facts=replace(agent_facts(), **facts)))
 
 
+def find_version(check: str) -> int:
+    """Of a check; 1 for a name that is none."""
+    found = find_check(check)
+    return found.version if found is not None else 1
+
+
 def waiver(check: str, subject: Subject, until: float = NOW + 3600) -> Waiver:
     """A verified waiver by the one who may."""
-    return Waiver(check=check, subject=subject, until=until, by="ops-lead@example.org", reason="known, repair is booked")
+    return Waiver(
+        check=check, subject=subject, until=until, by="ops-lead@example.org", reason="known, repair is booked", version=find_version(check)
+    )
 
 
 def _each(case: NodeCase, kind: Kind, change: Callable[[Observation], Observation]) -> NodeCase:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -73,6 +74,16 @@ def test_a_waiver_of_another_subject_or_check_waives_nothing(check: str, subject
     """A waiver binds one check and one subject exactly."""
     case = replace(with_bmc(healthy(), firmware=()), waivers=(waiver(check, subject),))
     assert judge_node(case, Gate.FIRMWARE).colour is Colour.RED
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"seen": "another text"}, {"starts_at": NOW + 1}])
+def test_a_waiver_is_for_what_was_signed(change: dict[str, Any]) -> None:
+    """A stricter version of the check, another value, a time that has not come: not waived."""
+    subject = Subject("node:atlas01/firmware:HGX_FW_BMC_0")
+    case = with_bmc(healthy(), firmware=())
+    good = waiver("firmware.baseline", subject)
+    assert judge_node(replace(case, waivers=(good,)), Gate.FIRMWARE).colour is Colour.WAIVED
+    assert judge_node(replace(case, waivers=(replace(good, **change),)), Gate.FIRMWARE).colour is Colour.RED
 
 
 def test_a_waiver_does_not_cover_what_is_not_waived() -> None:
@@ -153,8 +164,8 @@ AGEING = {need.kind for check in CHECKS for need in check.needs if need.max_age_
 def test_green_needs_at_least_one_finding_and_only_good_ones(results: list[Result], waived: list[bool]) -> None:
     """No multiset of findings with a fail or an undetermined, and no empty one, is green; unwaived, it is not open."""
     base = judge_node(healthy(), Gate.FIRMWARE).findings[0]
-    findings = [replace(base, check=CheckId(f"x.{n}"), result=result) for n, result in enumerate(results)]
-    case = replace(healthy(), waivers=tuple(waiver(f"x.{n}", NODE) for n, is_waived in enumerate(waived) if is_waived))
+    findings = [replace(base, check=CHECKS[n].id, result=result) for n, result in enumerate(results)]
+    case = replace(healthy(), waivers=tuple(waiver(CHECKS[n].id, NODE) for n, is_waived in enumerate(waived) if is_waived))
     verdict = judging._verdict(Gate.FIRMWARE, NODE, findings, case)
     bad = [n for n, result in enumerate(results) if result not in (Result.PASS, Result.NOT_APPLICABLE)]
     assert (verdict.colour is Colour.GREEN) == (bool(results) and not bad)

@@ -1,8 +1,9 @@
 """What the two boot proofs share: a check-in after the step began, of the right machine, in a boot never seen before."""
 
+from metalwright.gates.judge import is_waived
 from metalwright.gates.serials import same_serial
 from metalwright.model.case import NodeCase
-from metalwright.model.ids import node_subject
+from metalwright.model.ids import CheckId
 from metalwright.model.observation import BootClaimsSeen, BootSeen, Kind, Witness
 from metalwright.model.work import Contradicted, NotYet, Proof, StepRun
 
@@ -34,6 +35,4 @@ def _second_claim(run: StepRun, case: NodeCase) -> bool:
     look = case.seen(Kind.BOOT_CLAIMS, Witness.ENDPOINT)
     if look is None or look.seen_at <= run.began_at or not isinstance(look.body, BootClaimsSeen) or not look.body.conflicts:
         return False
-    subject = node_subject(case.node.name)
-    fits = (waiver for waiver in case.waivers if waiver.check == "inventory.boot-claims" and waiver.subject == subject)
-    return not any(case.now < waiver.until for waiver in fits)
+    return not is_waived(case, CheckId("inventory.boot-claims"))

@@ -66,8 +66,9 @@ def clocks(records: Sequence[Record], nodes: Iterable[str], now: Instant) -> lis
     began = judged[0][0] if judged else now
     hands = {f"node:{node}": _Hand(since=began) for node in nodes}
     for at, about, gate, colour in judged:
-        meant = hands.values() if about == SITE else [hands[about]] if about in hands else []
-        for hand in meant if gate is not None else ():
+        if gate is None:
+            continue
+        for hand in hands.values() if about == SITE else [hands[about]] if about in hands else []:
             hand.turn(at)
             hand.judged(gate, colour)
     for hand in hands.values():

@@ -5,11 +5,14 @@ import hashlib
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
 CONNECT_S = 10.0
 MAX_HEADER_BYTES = 32 * 1024
 MAX_HEADERS = 100
+BROKEN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ValueError, IndexError)
+"""What a server that is away or speaks something else makes of a request."""
 
 
 class HttpError(Exception):
@@ -24,9 +27,12 @@ class Answer:
 
 
 class HttpClient:
-    """Requests to one origin, one at a time. `pin`: `sha256:<hex>` of the server certificate's DER; required for https."""
+    """Requests to one origin; a second caller waits for the first.
 
-    def __init__(self, url: str, pin: str = "") -> None:
+    `pin`: `sha256:<hex>` of the server certificate's DER, required for https. `buffer_bytes`: how much may be received ahead.
+    """
+
+    def __init__(self, url: str, pin: str = "", *, buffer_bytes: int = MAX_HEADER_BYTES) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"not an http or https address: {url!r}")
@@ -35,28 +41,34 @@ class HttpClient:
         self._host, self._secure, self._pin = parts.hostname, parts.scheme == "https", pin
         self._port = parts.port or (443 if self._secure else 80)
         self._prefix = parts.path.rstrip("/")
+        self._buffer_bytes = buffer_bytes
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     async def request(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"", limit: int, timeout_s: float = 60.0
     ) -> Answer:
         """One request; HttpError on any failure. A kept connection that turns out closed is opened again once."""
+        async with self._one_at_a_time:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    return await self._twice_if_reused(method, path, headers or {}, body, limit)
+            except BROKEN as error:
+                self.close()
+                raise HttpError(f"{method} {path}: {type(error).__name__} {error}") from error
+            except BaseException:  # cancelled in the middle: what is left of the answer belongs to nobody
+                self.close()
+                raise
+
+    async def _twice_if_reused(self, method: str, path: str, headers: Mapping[str, str], body: bytes, limit: int) -> Answer:
         reused = self._streams is not None
         try:
-            async with asyncio.timeout(timeout_s):
-                try:
-                    return await self._once(method, path, headers or {}, body, limit)
-                except (OSError, asyncio.IncompleteReadError):
-                    self.close()
-                    if not reused:
-                        raise
-                    return await self._once(method, path, headers or {}, body, limit)
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ValueError) as error:
+            return await self._once(method, path, headers, body, limit)
+        except (OSError, asyncio.IncompleteReadError):
             self.close()
-            raise HttpError(f"{method} {path}: {type(error).__name__} {error}") from error
-        except HttpError:
-            self.close()
-            raise
+            if not reused:
+                raise
+            return await self._once(method, path, headers, body, limit)
 
     def close(self) -> None:
         """End the connection."""
@@ -75,7 +87,7 @@ class HttpClient:
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         async with asyncio.timeout(CONNECT_S):
             context = _context() if self._secure else None
-            self._streams = await asyncio.open_connection(self._host, self._port, ssl=context, limit=MAX_HEADER_BYTES)
+            self._streams = await asyncio.open_connection(self._host, self._port, ssl=context, limit=self._buffer_bytes)
         if self._secure:
             self._check_pin(self._streams[1])
         return self._streams
@@ -104,10 +116,14 @@ class HttpClient:
 
     async def _headers(self, reader: asyncio.StreamReader) -> dict[str, str]:
         headers: dict[str, str] = {}
+        total = 0
         for _ in range(MAX_HEADERS):
             line = (await reader.readuntil(b"\r\n")).strip()
             if not line:
                 return headers
+            total += len(line)
+            if total > MAX_HEADER_BYTES:
+                break
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.strip().lower()] = value.strip()
         raise HttpError("too many headers")
@@ -124,6 +140,7 @@ class HttpClient:
         return b"".join(parts)
 
 
+@cache
 def _context() -> ssl.SSLContext:
     """No authorities and no dates: the pin alone says who the server is, whatever a node's clock shows after power-on."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -7,6 +7,7 @@ import socket
 import sys
 
 from metalwright.agent.core import Agent
+from metalwright.agent.disk_content import read_slot
 from metalwright.agent.linux import LinuxMachine, disks
 from metalwright.agent.main import say
 from metalwright.model import node_data
@@ -34,12 +35,16 @@ def _device_numbers() -> dict[str, str]:
 
 
 def slot_of(machine: LinuxMachine, serial: str) -> node_data.NodeData | None:
-    """The node-data slot of a disk."""
-    disk = machine.open_disk(serial)
+    """The node-data slot of a disk; None when it holds nothing or cannot be read."""
     try:
-        return node_data.unpack(disk.read(node_data.slot_offset(disk.size_bytes), node_data.SLOT_BYTES))
-    finally:
-        disk.close()
+        disk = machine.open_disk(serial)
+        try:
+            return read_slot(disk)
+        finally:
+            disk.close()
+    except (KeyError, OSError) as error:
+        say(f"root disk {serial}: {error}")
+        return None
 
 
 def main() -> int:

@@ -1,48 +1,22 @@
-"""The machine under the agent's own feet: what Linux says of it, and its NVMe disks. Implements `ports.BootedMachine`."""
+"""The machine under the agent's own feet: what Linux says of it, and its disks. Implements `ports.BootedMachine`."""
 
-import fcntl
 import os
-import struct
-import subprocess
+import re
 from collections.abc import Mapping
 
 from metalwright.agent.collect import collect
+from metalwright.agent.linux_disk import LinuxDisk
+from metalwright.agent.zstd import unpack
 from metalwright.model.agent_messages import RawInventory
 
-BLKGETSIZE64 = 0x80081272
-UNPACK_S = 60.0
-
-
-class LinuxDisk:
-    """A block device opened for itself alone; reads come from the medium, not from the page cache."""
-
-    def __init__(self, path: str, *, exclusive: bool) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_EXCL if exclusive else 0))
-        self.size_bytes = int(struct.unpack("Q", fcntl.ioctl(self._fd, BLKGETSIZE64, bytes(8)))[0])
-
-    def write(self, offset: int, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self._fd, view, offset)
-            offset, view = offset + written, view[written:]
-
-    def read(self, offset: int, length: int) -> bytes:
-        os.posix_fadvise(self._fd, offset, length, os.POSIX_FADV_DONTNEED)
-        parts = []
-        while length > 0 and (part := os.pread(self._fd, min(length, 8 << 20), offset)):
-            parts.append(part)
-            offset, length = offset + len(part), length - len(part)
-        return b"".join(parts)
-
-    def flush(self) -> None:
-        os.fsync(self._fd)
-
-    def close(self) -> None:
-        os.close(self._fd)
+NOT_A_DISK = re.compile(r"nvme\d+c\d+n\d+|(loop|ram|zram|dm-|md|sr|nbd)\d+")
+"""In /sys/block without a device to open, or no disk of its own: hidden paths of a multipath NVMe namespace, and what lies over disks."""
+SERIALS = ("device/serial", "serial", "device/vpd_pg80")
+"""NVMe, virtio, SCSI and SATA (the page has 4 bytes of header: SPC-4, 7.8.14)."""
 
 
 class LinuxMachine:
-    """This machine."""
+    """This machine. `root_disk_serial`: of the disk it runs from, empty in the RAM disk."""
 
     def __init__(self, *, root_disk_serial: str = "") -> None:
         self._root_disk_serial = root_disk_serial
@@ -63,36 +37,36 @@ class LinuxMachine:
 
     def open_disk(self, serial: str) -> LinuxDisk:
         """KeyError unless exactly one disk shows that serial. The running root disk is shared with its mounts, others are not."""
-        found = [device for device, seen in disks().items() if seen == serial.strip()]
-        if len(found) != 1:
+        wanted = serial.strip()
+        found = [device for device, seen in disks().items() if seen == wanted]
+        if not wanted or len(found) != 1:
             raise KeyError(serial)
-        return LinuxDisk(f"/dev/{found[0]}", exclusive=serial != self._root_disk_serial)
+        return LinuxDisk(f"/dev/{found[0]}", exclusive=wanted != self._root_disk_serial)
 
     def decompress(self, stored: bytes, length: int) -> bytes:
-        """By the zstd program: this Python has no such module. ValueError for anything that does not give `length` bytes at most."""
-        try:
-            done = subprocess.run(("zstd", "-d", "-c", "-q"), input=stored, capture_output=True, timeout=UNPACK_S, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ValueError(f"zstd: {error}") from error
-        if done.returncode != 0 or len(done.stdout) > length:
-            raise ValueError(f"zstd: exit {done.returncode}, {len(done.stdout)} bytes {done.stderr[:200].decode(errors='replace')}")
-        return done.stdout
+        return unpack(stored, length)
 
 
-def disks() -> Mapping[str, str]:
-    """Device name → serial of every NVMe namespace, and of every other whole disk that shows a serial."""
+def disks(block: str = "/sys/block") -> Mapping[str, str]:
+    """Device name → serial of every whole disk that shows one."""
     found = {}
-    for device in sorted(os.listdir("/sys/block")):
-        for path in (f"/sys/block/{device}/device/serial", f"/sys/block/{device}/serial"):
-            if serial := _text(path):
-                found[device] = serial
-                break
+    for device in sorted(os.listdir(block)):
+        if not NOT_A_DISK.fullmatch(device):
+            for path in SERIALS:
+                serial = _text(f"{block}/{device}/{path}")
+                if serial:
+                    found[device] = serial
+                    break
     return found
 
 
 def _text(path: str) -> str:
+    """Without blanks and what is not printable around it; empty when it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(4096).strip()
+        with open(path, "rb") as file:
+            raw = file.read(4096)
     except OSError:
         return ""
+    if path.endswith("vpd_pg80"):
+        raw = raw[4:]
+    return raw.decode("utf-8", errors="replace").strip(" \t\r\n\0")

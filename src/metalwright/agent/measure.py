@@ -1,11 +1,10 @@
-"""Measures what the installed system runs from: every frame of the system slot is read from the root disk."""
+"""Measures what the installed system runs from: every byte of the system slot is read from the root disk and compared with the image."""
 
-import asyncio
-import hashlib
 from typing import TYPE_CHECKING
 
-from metalwright.agent.http_client import HttpClient, HttpError
-from metalwright.agent.manifest import MAX_MANIFEST_BYTES, BadImage, read_manifest
+from metalwright.agent.disk_content import gaps, is_right, is_zero, steps
+from metalwright.agent.fetch import Fetch
+from metalwright.agent.threads import in_thread
 from metalwright.model.agent_messages import MeasuredSystem
 from metalwright.model.image import Frame, ImageManifest
 
@@ -14,21 +13,13 @@ if TYPE_CHECKING:
 
 
 async def measure(machine: "BootedMachine", images_url: str, image_digest: str) -> MeasuredSystem:
-    """The digest is the image's only if every system frame matched; else empty. HttpError while the manifest cannot be had."""
+    """The digest is the image's only if the whole slot matched; else empty. Waits while the server is away.
+
+    BadImage: the server has no such image, or another under its name.
+    """
     about = machine.describe()
-    source = HttpClient(images_url)
-    try:
-        path = f"/images/{image_digest.removeprefix('sha256:')}/manifest.json"
-        answer = await source.request("GET", path, limit=MAX_MANIFEST_BYTES)
-    finally:
-        source.close()
-    if answer.status != 200:
-        raise HttpError(f"GET {path}: status {answer.status}")
-    try:
-        manifest = read_manifest(answer.body, image_digest).manifest
-    except BadImage as error:
-        raise HttpError(str(error)) from error
-    measured, mismatches = await asyncio.to_thread(_compare, machine, about["root_disk_serial"], manifest)
+    manifest = await Fetch(images_url, image_digest, lambda: None).manifest()
+    measured, mismatches = await _compare(machine, about["root_disk_serial"], manifest)
     return MeasuredSystem(
         image_digest=image_digest if measured and not mismatches else "",
         root_disk_serial=about["root_disk_serial"],
@@ -39,25 +30,36 @@ async def measure(machine: "BootedMachine", images_url: str, image_digest: str) 
     )
 
 
-def _compare(machine: "BootedMachine", disk_serial: str, manifest: ImageManifest) -> tuple[int, int]:
+async def _compare(machine: "BootedMachine", disk_serial: str, manifest: ImageManifest) -> tuple[int, int]:
+    """(frames measured, places that differ); nothing measured when the disk cannot be opened."""
     try:
-        disk = machine.open_disk(disk_serial)
+        disk = await in_thread(machine.open_disk, disk_serial)
     except (KeyError, OSError):
         return 0, 0
     try:
-        frames = [frame for frame in manifest.frames if _in_system_slot(frame, manifest)]
-        return len(frames), sum(not _matches(disk, frame) for frame in frames)
+        start, end = manifest.system_offset, manifest.system_offset + manifest.system_length
+        frames = [frame for frame in manifest.frames if frame.offset < end and start < frame.offset + frame.length]
+        wrong = 0
+        for frame in frames:
+            wrong += not await in_thread(_is_measured_right, disk, frame, start, end)
+        for gap in gaps(manifest, start, end):
+            for offset, length in steps(gap):
+                wrong += not await in_thread(_is_still_zero, disk, offset, length)
+        return len(frames), wrong
     finally:
-        disk.close()
+        await in_thread(disk.close)
 
 
-def _in_system_slot(frame: Frame, manifest: ImageManifest) -> bool:
-    start, end = manifest.system_offset, manifest.system_offset + manifest.system_length
-    return start <= frame.offset and frame.offset + frame.length <= end
-
-
-def _matches(disk: "DiskPort", frame: Frame) -> bool:
+def _is_measured_right(disk: "DiskPort", frame: Frame, start: int, end: int) -> bool:
+    """A frame that reaches over the slot's edge cannot be told apart from what may change beside it: it counts as wrong."""
     try:
-        return hashlib.sha256(disk.read(frame.offset, frame.length)).hexdigest() == frame.sha256
+        return start <= frame.offset and frame.offset + frame.length <= end and is_right(disk, frame)
+    except OSError:
+        return False
+
+
+def _is_still_zero(disk: "DiskPort", offset: int, length: int) -> bool:
+    try:
+        return is_zero(disk, offset, length)
     except OSError:
         return False

@@ -128,7 +128,7 @@ async def _disconnected(receive: Receive) -> None:
 
 def _wait_s(scope: Scope) -> float:
     text = parse_qs(scope["query_string"].decode("latin-1")).get("wait_s", ["0"])[0]
-    return min(float(text), MAX_WAIT_S) if text.isdigit() else 0.0
+    return min(float(text), MAX_WAIT_S) if text.isascii() and text.isdigit() else 0.0
 
 
 def _read(shape: type[T], body: bytes) -> T:

@@ -65,7 +65,7 @@ class _Server(uvicorn.Server):
 
 def _listen(host: str, port: int, *, is_shared: bool) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # without the protocol's name asyncio sets no TCP_NODELAY
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if is_shared:

@@ -41,6 +41,7 @@ class SimulatedDisk:
         self._check_range(offset, len(data))
         if self._rate > 0:
             time.sleep(len(data) / self._rate)
+        self._check_alive()  # what the power cut caught under way was never written
         self._on_write(offset, len(data))
         with self._lock:
             self._check_alive()

@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import threading
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field
 from json import dumps
@@ -40,30 +41,40 @@ class MemoryDisk:
     writes: int = 0
     fail_after: int | None = None
     written_offsets: list[int] = field(default_factory=list)
+    is_closed: bool = False
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def write(self, offset: int, data: bytes) -> None:
-        self.writes += 1
-        if self.fail_after is not None and self.writes > self.fail_after:
-            self.flushed[offset : offset + len(data) // 2] = data[: len(data) // 2]  # a torn write
-            raise PowerCut
-        self.cached[offset] = bytes(data)
-        self.written_offsets.append(offset)
+        with self._lock:
+            assert not self.is_closed, "written after it was closed"
+            self.writes += 1
+            if self.fail_after is not None and self.writes > self.fail_after:
+                self.flushed[offset : offset + len(data) // 2] = data[: len(data) // 2]  # a torn write
+                raise PowerCut
+            self.cached[offset] = bytes(data)
+            self.written_offsets.append(offset)
 
     def read(self, offset: int, length: int) -> bytes:
-        seen = bytearray(self.flushed[offset : offset + length])
-        for at, data in self.cached.items():
-            start, end = max(at, offset), min(at + len(data), offset + length)
-            if start < end:
-                seen[start - offset : end - offset] = data[start - at : end - at]
-        return bytes(seen)
+        with self._lock:
+            assert not self.is_closed, "read after it was closed"
+            seen = bytearray(self.flushed[offset : offset + length])
+            for at, data in self.cached.items():
+                start, end = max(at, offset), min(at + len(data), offset + length)
+                if start < end:
+                    seen[start - offset : end - offset] = data[start - at : end - at]
+            return bytes(seen)
 
     def flush(self) -> None:
-        for at, data in self.cached.items():
-            self.flushed[at : at + len(data)] = data
-        self.cached.clear()
+        with self._lock:
+            if self.fail_after is not None and self.writes > self.fail_after:
+                raise PowerCut
+            for at, data in self.cached.items():
+                self.flushed[at : at + len(data)] = data
+            self.cached.clear()
 
     def close(self) -> None:
-        return
+        with self._lock:
+            self.is_closed = True
 
 
 @dataclass
@@ -89,6 +100,7 @@ class Machine:
     def open_disk(self, serial: str) -> MemoryDisk:
         if serial != DISK:
             raise KeyError(serial)
+        self.disk.is_closed = False
         return self.disk
 
     def decompress(self, stored: bytes, length: int) -> bytes:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from metalwright.agent.manifest import BadImage
-from metalwright.agent.write_image import Cancelled, WriteRefused, write_image
+from metalwright.agent.write_image import Cancelled, Standing, WriteRefused, write_image
 from metalwright.model import node_data
 from metalwright.model.agent_messages import WrittenImage
 from metalwright.model.image import BuiltImage
 from tests.fast.agent.image_server import DISK_BYTES, Machine, MemoryDisk, PowerCut, image_server, order
 
 
-async def quiet(_done: int, _total: int, _checkpoint: str) -> None:
+def quiet(_: Standing) -> None:
     return
 
 
@@ -42,11 +42,15 @@ def test_a_whole_image_is_written_and_read_back(tmp_path: Path) -> None:
             disk = MemoryDisk()
             seen = []
 
-            async def note(done: int, total: int, _: str) -> None:
-                seen.append((done, total, bool(disk.cached)))
+            def note(standing: Standing) -> None:
+                flushed = sum(
+                    hashlib.sha256(bytes(disk.flushed[frame.offset : frame.offset + frame.length])).hexdigest() == frame.sha256
+                    for frame in built.manifest.frames
+                )
+                seen.append((standing.bytes_done, standing.bytes_total, standing.frames_done <= flushed))
 
             written = await write_image(Machine(disk), order(built, url), note, never)
-            assert seen[-1][0] == seen[-1][1] and not any(dirty for _, _, dirty in seen), "progress was reported before a flush"
+            assert seen[-1][0] == seen[-1][1] and all(true for _, _, true in seen), "progress was told before a flush"
             return written, holds_image(disk, built)
 
     written, whole = asyncio.run(scene())

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 from metalwright.model.ids import Digest
 from metalwright.model.image import BuiltImage, Frame, ImageManifest
@@ -9,6 +12,10 @@ from metalwright.model.image import BuiltImage, Frame, ImageManifest
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_FRAME_BYTES = 64 << 20
 MAX_FRAMES = 1_000_000
+PLAIN_FIELDS: Mapping[type, tuple[tuple[str, Any], ...]] = {
+    shape: tuple((field.name, field.type) for field in fields(shape) if field.type in (int, str)) for shape in (ImageManifest, Frame)
+}
+"""Those that hold a number or a text."""
 
 
 class BadImage(Exception):
@@ -25,14 +32,18 @@ def read_manifest(data: bytes, wanted: str) -> BuiltImage:
         frames = tuple(Frame(**frame) for frame in found.pop("frames"))
         found["packages"] = tuple(found.get("packages", ()))
         manifest = ImageManifest(frames=frames, **found)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BadImage(f"the manifest cannot be read: {error}") from error
     _check(manifest)
     return BuiltImage(digest=Digest(seen), manifest=manifest)
 
 
 def _check(manifest: ImageManifest) -> None:
-    """Frames in order, apart, inside the image, of bounded size."""
+    """Fields of their types; frames in order, apart, inside the image, of bounded size; the system slot inside it too."""
+    for part in (manifest, *manifest.frames):
+        for name, wanted in PLAIN_FIELDS[type(part)]:
+            if type(getattr(part, name)) is not wanted:
+                raise BadImage(f"{name} of the manifest is of another type")
     if not 0 < len(manifest.frames) <= MAX_FRAMES:
         raise BadImage(f"{len(manifest.frames)} frames")
     end = 0
@@ -44,3 +55,5 @@ def _check(manifest: ImageManifest) -> None:
         end = frame.offset + frame.length
     if end > manifest.size_bytes:
         raise BadImage(f"frames end at {end}, the image at {manifest.size_bytes}")
+    if min(manifest.system_offset, manifest.system_length) < 0 or manifest.system_offset + manifest.system_length > manifest.size_bytes:
+        raise BadImage(f"system slot of {manifest.system_length} bytes at {manifest.system_offset}")

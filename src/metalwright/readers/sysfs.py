@@ -60,8 +60,7 @@ def _cpus(text: str) -> Iterator[Cpu]:
     cores: dict[str, set[str]] = defaultdict(set)
     for block in text.split("\n\n"):
         lines = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in block.splitlines())}
-        if "processor" in lines:
-            socket = lines.get("physical id", "0")
+        if "processor" in lines and (socket := lines.get("physical id", "0")):
             models.setdefault(socket, lines.get("model name", ""))
             cores[socket].add(lines.get("core id", lines["processor"]))
     for socket in sorted(models, key=lambda text: (len(text), text))[:MAX_DEVICES]:

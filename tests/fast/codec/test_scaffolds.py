@@ -1,6 +1,5 @@
 """`metalwright init`: every kind is a valid start, at any size, and nothing of the operator's is ever overwritten."""
 
-import argparse
 import stat
 import time
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from metalwright.cli import init
+from metalwright.cli.main import main
 from metalwright.codec.scaffold import write_scaffold
 from metalwright.codec.scaffold_kinds import KINDS
 from metalwright.codec.secrets import resolve
@@ -143,10 +143,7 @@ def test_a_wrong_request_is_told(kind: str, nodes: int | None, name: str | None,
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser()
-    init.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["init", *arguments])
-    return int(args.run(args))
+    return main(["init", *arguments])
 
 
 def test_init_says_what_it_wrote_and_what_is_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,11 @@ from metalwright.planner.sheets import Turn, WorkSheet
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser("work", help="work orders for people: list, show (also on paper), confirm, done")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every work order that waits for a person, or for the proof of what one did")
+    listing = actions.add_parser(
+        "list", help="every work order that waits for a person or for a proof, and every repair that a red gate asks for"
+    )
     show = actions.add_parser("show", help="one work order as a technician reads it")
-    show.add_argument("number", type=int)
+    show.add_argument("ticket", metavar="N", help="number of a work order, or NODE/CHECK of a repair")
     show.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for A4")
     show.add_argument("--pdf", type=Path, metavar="FILE", help="print it, with the Chromium of this machine")
     confirm = actions.add_parser("confirm", help="let metalwright begin an assisted work order")
@@ -43,7 +45,7 @@ async def _run(args: argparse.Namespace) -> int:
             print_json([sheet_json(sheet) for sheet in sheets]) if args.json else _print_list(sheets)
             return 2 if sheets else 0
         if args.action == "show":
-            _show(await desk.sheet(args.number), args)
+            _show(await desk.sheet(args.ticket), args)
             return 0
         says = Turn.CONFIRM if args.action == "confirm" else Turn.DO
         sheet = await desk.say(args.number, says, args.by, args.note)
@@ -51,7 +53,7 @@ async def _run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(sheet_json(sheet) | {"by": args.by, "said": args.action})
     else:
-        print(f"work order {sheet.number}, step {sheet.step} of {len(sheet.steps)}: recorded for {args.by}; {said}")
+        print(f"work order {sheet.ticket}, step {sheet.step} of {len(sheet.steps)}: recorded for {args.by}; {said}")
     return 0
 
 
@@ -90,7 +92,7 @@ def _print_list(sheets: list[WorkSheet]) -> None:
     if not sheets:
         out.print("no work order waits for a person")
         return
-    rows = [[str(each.number), each.node, f"{each.rack} U{each.unit}", each.goal, each.depth, each.state, each.title] for each in sheets]
+    rows = [[each.ticket, each.node, f"{each.rack} U{each.unit}", each.goal, each.depth, each.state, each.title] for each in sheets]
     out.print(table(["order", "node", "place", "gate", "depth", "state", "step"], rows))
 
 
@@ -99,7 +101,7 @@ def _print_sheet(sheet: WorkSheet) -> None:
 
     out = console()
     attempt = f", attempt {sheet.attempt}" if sheet.attempt > 1 else ""
-    out.print(f"Work order {sheet.number} · {sheet.title}", style="bold", markup=False)
+    out.print(f"Work order {sheet.ticket} · {sheet.title}", style="bold", markup=False)
     out.print(f"step {sheet.step} of {len(sheet.steps)}{attempt} · gate {sheet.goal} · {sheet.depth} · {sheet.state}", markup=False)
     out.print(f"rack {sheet.rack} · unit {sheet.unit} · {sheet.node} · serial {sheet.serial}\n", markup=False)
     for number, line in enumerate(sheet.do, start=1):
@@ -117,7 +119,7 @@ def _print_sheet(sheet: WorkSheet) -> None:
 def sheet_json(sheet: WorkSheet) -> dict[str, Any]:
     """Stable keys of `work list --json` and `work show --json`."""
     return {
-        "number": sheet.number,
+        "ticket": sheet.ticket,
         "node": sheet.node,
         "rack": sheet.rack,
         "unit": sheet.unit,

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from metalwright.gates.plan.depth import depth_of
 from metalwright.gates.proofs import prove
 from metalwright.gates.serials import same_serial
 from metalwright.model.case import NodeCase
-from metalwright.model.ids import Instant, OrderNumber
+from metalwright.model.ids import Instant
+from metalwright.model.judgement import Gate
 from metalwright.model.observation import HardwareSeen, Kind, Witness
 from metalwright.model.spec import CableSpec, Depth
 from metalwright.model.work import BootInstalled, BootRamDisk, Proven, Step, StepRun, StepState, WriteImage
@@ -33,6 +35,8 @@ class Turn(StrEnum):
     """It is seen done; who did it is not recorded yet."""
     PROOF = "proof"
     """Said to be done; the proof is awaited."""
+    MEND = "mend"
+    """A gate is red: a person mends, and a fresh look proves it."""
 
 
 TURN_WORDS = {
@@ -40,6 +44,7 @@ TURN_WORDS = {
     Turn.DO: "to be done",
     Turn.SAY: "seen done, to be confirmed",
     Turn.PROOF: "done, proof awaited",
+    Turn.MEND: "to be mended",
 }
 
 
@@ -55,7 +60,8 @@ class Neighbour:
 class WorkSheet:
     """One step of one work order, on one page. `step` counts from 1."""
 
-    number: OrderNumber
+    ticket: str
+    """Number of the work order; `node/check` for a repair, which no work order of a machine is about."""
     site: str
     simulated: bool
     node: str
@@ -100,21 +106,9 @@ def sheet_of(case: NodeCase) -> WorkSheet | None:
     if turn is None:
         return None
     word = by_hand.word_of(case, run) if run is not None else None
-    rack = next((rack for rack in case.spec.racks if rack.name == case.node.rack), None)
     return WorkSheet(
-        number=case.order.number,
-        site=case.spec.site.name,
-        simulated=case.spec.site.simulated,
-        node=case.node.name,
-        rack=case.node.rack,
-        unit=case.node.unit,
-        rack_units=rack.units if rack else case.node.unit,
-        neighbours=tuple(Neighbour(name=node.name, unit=node.unit) for node in case.spec.nodes if node.rack == case.node.rack),
-        serial=case.node.serial,
-        facts=_facts(case, now),
-        cables=_cables(case),
-        goal=case.order.body.goal,
-        depth=depth_of(case.spec, case.order.body.goal),
+        ticket=str(case.order.number),
+        **place_of(case, case.order.body.goal, now),
         step=index + 1,
         steps=tuple(by_hand.TITLES[each.kind] for each in case.order.body.steps),
         attempt=_attempt(run, turn),
@@ -130,6 +124,25 @@ def sheet_of(case: NodeCase) -> WorkSheet | None:
         else f"metalwright work {'confirm' if turn is Turn.CONFIRM else 'done'} {case.order.number} --by NAME",
         by=word.by if word else "",
     )
+
+
+def place_of(case: NodeCase, goal: Gate, now: Step | None) -> dict[str, Any]:
+    """What every sheet about this node says."""
+    rack = next((rack for rack in case.spec.racks if rack.name == case.node.rack), None)
+    return {
+        "site": case.spec.site.name,
+        "simulated": case.spec.site.simulated,
+        "node": case.node.name,
+        "rack": case.node.rack,
+        "unit": case.node.unit,
+        "rack_units": rack.units if rack else case.node.unit,
+        "neighbours": tuple(Neighbour(name=node.name, unit=node.unit) for node in case.spec.nodes if node.rack == case.node.rack),
+        "serial": case.node.serial,
+        "facts": _facts(case, now),
+        "cables": cables_of(case),
+        "goal": goal,
+        "depth": depth_of(case.spec, goal),
+    }
 
 
 def _turn(case: NodeCase, now: Step, index: int, run: StepRun | None) -> Turn | None:
@@ -153,10 +166,7 @@ def _attempt(run: StepRun | None, turn: Turn) -> int:
 
 def _do(case: NodeCase, now: Step, who: Doer) -> tuple[str, ...]:
     node = case.node
-    find = (
-        f"Go to rack {node.rack}, unit {node.unit} (units count from the bottom).",
-        f"Read the serial on the server's label. It must be {node.serial}. If it is not, stop and report it: touch nothing.",
-    )
+    find = to_find(case)
     if isinstance(now, WriteImage):
         return (
             *find,
@@ -178,6 +188,15 @@ def _do(case: NodeCase, now: Step, who: Doer) -> tuple[str, ...]:
         *find,
         f"Restart the server and let it start from its own drive ({_serial_words(now)}). Choose nothing in the boot menu.",
         "Wait until the console shows the login prompt. Leave the server on.",
+    )
+
+
+def to_find(case: NodeCase) -> tuple[str, str]:
+    """The first two lines of every sheet: nobody works on the neighbour."""
+    node = case.node
+    return (
+        f"Go to rack {node.rack}, unit {node.unit} (units count from the bottom).",
+        f"Read the serial on the server's label. It must be {node.serial}. If it is not, stop and report it: touch nothing.",
     )
 
 
@@ -211,7 +230,7 @@ def _caution(case: NodeCase, now: Step) -> str:
 # -- where -------------------------------------------------------------------------------------------------------------------
 
 
-def _facts(case: NodeCase, now: Step) -> tuple[tuple[str, str], ...]:
+def _facts(case: NodeCase, now: Step | None) -> tuple[tuple[str, str], ...]:
     node = case.node
     facts = [("Hardware", case.profile.name), ("Boot port", node.boot_mac)]
     facts += [("BMC", node.bmc.partition("://")[2])]
@@ -219,7 +238,8 @@ def _facts(case: NodeCase, now: Step) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _cables(case: NodeCase) -> tuple[CableSpec, ...]:
+def cables_of(case: NodeCase) -> tuple[CableSpec, ...]:
+    """The cable plan at this server, its own end first."""
     mine = [cable for cable in case.spec.cables if case.node.name in (cable.a_device, cable.b_device)]
     return tuple(cable if cable.a_device == case.node.name else _turned(cable) for cable in mine)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from metalwright.model.case import NodeCase
 from metalwright.model.errors import InputError
-from metalwright.model.ids import node_of, node_subject
+from metalwright.model.ids import Subject, node_of, node_subject
 from metalwright.model.spec import Role
 from metalwright.planner import step
+from metalwright.planner.repairs import repair_sheets
 from metalwright.planner.sheets import Turn, WorkSheet, sheet_of
 from metalwright.ports import Clock, Store
 from metalwright.service.asked import CONFIRM, Asked
@@ -27,13 +28,16 @@ class WorkDesk:
         self._store, self._clock = store, clock
 
     async def open_sheets(self) -> list[WorkSheet]:
-        """By number."""
+        """Work orders by number, then repairs."""
         sheets = [sheet for case in await self._cases() if (sheet := sheet_of(case)) is not None]
-        return sorted(sheets, key=lambda sheet: sheet.number)
+        return [*sorted(sheets, key=lambda sheet: int(sheet.ticket)), *await self._repairs()]
 
-    async def sheet(self, number: int) -> WorkSheet:
-        """InputError for an order in which no person has a part now."""
-        return (await self._found(number))[1]
+    async def sheet(self, ticket: str) -> WorkSheet:
+        """InputError for an order in which no person has a part now, and for a repair that nothing red asks for."""
+        found = next((sheet for sheet in await self.open_sheets() if sheet.ticket == ticket), None)
+        if found is None:
+            raise InputError(f"no open work order or repair {ticket}", hint=LIST)
+        return found
 
     async def say(self, number: int, says: Turn, by: str, note: str) -> WorkSheet:
         """Record a person's word about the present step. InputError when it awaits another word, or from somebody who may not."""
@@ -63,8 +67,11 @@ class WorkDesk:
                 return case, sheet
         raise InputError(f"no open work order {number} for a person", hint=LIST)
 
-    async def _cases(self) -> list[NodeCase]:
-        """Nodes with an order, as the next turn would see them."""
+    async def _repairs(self) -> list[WorkSheet]:
+        return [sheet for case in await self._cases(red=True) for sheet in repair_sheets(case, await self._store.verdicts(_subject(case)))]
+
+    async def _cases(self, *, red: bool = False) -> list[NodeCase]:
+        """Nodes with an order, or those with a red gate, as the next turn would see them."""
         stored = await self._store.current_spec()
         if stored is None:
             return []
@@ -72,11 +79,17 @@ class WorkDesk:
         await asked.refresh()
         plan = await self._store.site_plan()
         context = SiteContext(stored=stored, plan=plan, verdict=None, image=None, retries=asked.retries, confirmations=asked.confirmations)
-        subjects = [row.subject for row in await self._store.board() if row.order and node_of(row.subject) in context.nodes]
+        subjects = [
+            row.subject for row in await self._store.board() if (row.red if red else row.order) and node_of(row.subject) in context.nodes
+        ]
         now, cases = self._clock.now(), []
         for start in range(0, len(subjects), PAGE):
             cases += [node_case(context, rows, now, 0) for rows in await self._store.load(subjects[start : start + PAGE])]
         return cases
+
+
+def _subject(case: NodeCase) -> Subject:
+    return node_subject(case.node.name)
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ MOST_CABLES = 16
 SAY = {
     Turn.CONFIRM: "Let metalwright begin, on the admin host:",
     Turn.DO: "When it is done, on the admin host:",
+    Turn.MEND: "When it is mended, on the admin host:",
     Turn.SAY: "It is seen done. Say who did it, on the admin host:",
 }
 
@@ -26,7 +27,8 @@ SAY = {
 def page(sheet: WorkSheet) -> str:
     """The whole document."""
     words = {
-        "number": str(sheet.number),
+        "what": "Repair" if sheet.turn is Turn.MEND else "Work order",
+        "number": sheet.ticket,
         "site": sheet.site,
         "made_at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(sheet.made_at)),
         "goal": sheet.goal,
@@ -44,6 +46,7 @@ def page(sheet: WorkSheet) -> str:
     parts = {
         "simulated": ' <span class="simulated">(simulated)</span>' if sheet.simulated else "",
         "attempt": f" <small>attempt {sheet.attempt}</small>" if sheet.attempt > 1 else "",
+        "number_class": "" if len(sheet.ticket) <= LONG else " long",
         "node_class": ' class="long"' if len(sheet.node) > LONG else "",
         "serial_class": " long" if len(sheet.serial) > LONG else "",
         "steps": "".join(_step(sheet, number, title) for number, title in enumerate(sheet.steps, start=1)),

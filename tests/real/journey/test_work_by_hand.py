@@ -61,7 +61,7 @@ def test_a_machine_started_by_hand_then_depth_changed_midway(site: SimulatedSite
     order = until(site, Turn.DO)
     assert site.simulator.starts(node) == 0, "nothing but a person starts this machine"
     printed(site, order)
-    refused = site.metalwright("work", "done", str(order.number), "--by", "nobody@example.org", "--site", str(site.folder))
+    refused = site.metalwright("work", "done", order.ticket, "--by", "nobody@example.org", "--site", str(site.folder))
     assert refused.returncode == 3 and WHO in refused.stderr
     site.simulator.act("power-on", node, boot="network")
     until(site, Turn.SAY)
@@ -83,14 +83,14 @@ def test_a_machine_started_by_hand_then_depth_changed_midway(site: SimulatedSite
 
 
 def say(site: SimulatedSite, word: str, order: WorkSheet, note: str = "") -> None:
-    said = site.metalwright("work", word, str(order.number), "--by", WHO, "--note", note, "--site", str(site.folder))
+    said = site.metalwright("work", word, order.ticket, "--by", WHO, "--note", note, "--site", str(site.folder))
     assert said.returncode == 0, said.stderr
 
 
 def printed(site: SimulatedSite, order: WorkSheet) -> None:
     """As a page, and as a PDF where there is a Chromium; a clear word where there is none."""
     html, pdf = site.folder / "order.html", site.folder / "order.pdf"
-    words = ("work", "show", str(order.number), "--site", str(site.folder))
+    words = ("work", "show", order.ticket, "--site", str(site.folder))
     assert site.metalwright(*words, "--html", str(html)).returncode == 0 and order.serial in html.read_text()
     done = site.metalwright(*words, "--pdf", str(pdf))
     if shutil.which("chromium"):

@@ -23,6 +23,7 @@ VERBS = (
     "explain",
     "gate",
     "waive",
+    "approve",
     "evidence",
     "node",
     "image",

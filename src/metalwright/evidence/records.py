@@ -55,6 +55,8 @@ def in_words(statement: Statement) -> str:
         return f"gate {predicate.get('gate')} {predicate.get('verdict')}"
     if statement.kind == "waiver":
         return f"{predicate.get('check')} waived by {predicate.get('by')}: {predicate.get('reason')}"
+    if statement.kind == "approval":
+        return f"{predicate.get('approves')} approved by {predicate.get('by')} as {predicate.get('as')}: {predicate.get('reason')}"
     if statement.kind == "work":
         if "by" in predicate:
             return f"{predicate.get('step')} of work order {predicate.get('work_order')} {predicate.get('state')}, by {predicate.get('by')}"

@@ -14,6 +14,7 @@ from metalwright.model.ids import Subject
 from metalwright.model.judgement import Gate
 from metalwright.model.work import EXPECTED_S, Wait
 from metalwright.ports import BoardRow, Store
+from metalwright.service.approvals import check_adoption
 from metalwright.service.clock import SystemClock
 from metalwright.service.control import Board, StoreControl, is_past
 from metalwright.service.leases import LEASE_S, RENEW_S
@@ -118,6 +119,7 @@ async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = 
             folder, stored, until=options.until, patience=options.patience, observe_only=options.observe_only, decorate=decorate
         )
         site = await stack.enter_async_context(opening)
+        await check_adoption(folder, site.store, stored, site.clock.now())
         await site.store.adopt_spec(stored, site.clock.now())
         if not options.observe_only:
             await stack.enter_async_context(serve_endpoints(site))

@@ -44,7 +44,7 @@ class People:
     """The verified papers of a site. `trust`: the trust file in force, read again whenever papers are verified again."""
 
     def __init__(self, store: RequestStore, folder: Path, trust: Callable[[], Trust]) -> None:
-        self._store, self._folder, self._trust = store, folder, trust
+        self._store, self.folder, self._trust = store, folder, trust
         self._after = 0
         self._filed: list[Filed] = []
         self._key: object = None
@@ -57,11 +57,16 @@ class People:
         requests = await self._store.asked(self._after)
         self._after = max([self._after, *(request.id for request in requests)])
         self._filed += [filed for request in requests if (filed := filed_in(request)) is not None]
-        key = (len(self._filed), spec.digest, _signers_or_none(self._folder) if self._filed else None)
+        key = (len(self._filed), spec.digest, _signers_or_none(self.folder) if self._filed else None)
         if key == self._key:
             return
         self._key = key
         self._verify(spec)
+
+    @property
+    def approvals(self) -> tuple[Filed, ...]:
+        """What was filed, not verified: see `service.approvals`."""
+        return tuple(filed for filed in self._filed if filed.kind == APPROVE)
 
     def in_force(self, at: Instant) -> tuple[Waiver, ...]:
         """Those that are not over. `at`: max(clock, log time)."""
@@ -99,7 +104,7 @@ class People:
             digest = paper_digest(filed.paper)
             try:
                 trust = self._trust()
-                authority = authority_of(self._folder, spec, trust)
+                authority = authority_of(self.folder, spec, trust)
                 found[digest] = verify_waiver(filed.paper, filed.signature, authority, log=trust.origin, at=filed.at)
             except (Refused, InputError) as error:
                 refused[digest] = str(error)

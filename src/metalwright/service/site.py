@@ -14,6 +14,7 @@ from metalwright.model.judgement import PHASE_OF, Gate, GateVerdict
 from metalwright.model.spec import StoredSpec
 from metalwright.model.work import Permit, SitePlan
 from metalwright.ports import Clock, Fence, ImageStore, LogSigner, NodeChange, Store
+from metalwright.service import approvals
 from metalwright.service.asked import Asked
 from metalwright.service.cases import SiteContext
 from metalwright.service.changes import content_digest, finding_words
@@ -45,7 +46,7 @@ class SiteTurn:
         observe_only: bool = False,
     ) -> None:
         self._store, self._images, self._clock = store, images, clock
-        self._people, self._signer = people, signer
+        self._people, self._signer, self._folder = people, signer, people.folder
         self._sequencer = Sequencer(store, signer) if signer is not None else None
         self._until, self._patience, self._observe_only = until, patience, observe_only
         self._listening_since = clock.now()
@@ -140,14 +141,17 @@ class SiteTurn:
 
     async def _record_papers(self, context: SiteContext, fence: Fence) -> None:
         """What people signed becomes a record, once per paper."""
-        if self._papers is self._people.waivers:
+        papers = (self._people.waivers, self._people.approvals)
+        if self._papers == papers:
             return
         serials = {node_subject(name): f"node:{node.serial}" for name, node in context.nodes.items()}
         site = Subject(f"site:{context.stored.spec.site.name}")
         statements = self._people.statements(self._clock.now(), lambda subject: serials.get(_whole(subject), str(site)))
+        filed, now = self._people.approvals, self._clock.now()
+        statements += tuple([each async for each in approvals.statements(self._folder, self._store, context.stored, filed, now)])
         if statements:
             await self._store.commit([NodeChange(subject=site, next_due_at=float("inf"), keep_waiting=True, statements=statements)], fence)
-        self._papers = self._people.waivers
+        self._papers = papers
 
     def _find_images(self, stored: StoredSpec) -> tuple[Mapping[str, BuiltImage], Mapping[str, str]]:
         """Each image is checked whole once per process and spec; the agent checks every frame again anyway."""

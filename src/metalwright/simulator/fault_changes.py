@@ -10,6 +10,7 @@ from metalwright.model.hardware import NvLink
 from metalwright.simulator.machine import MachineFaults
 from metalwright.simulator.parts import LoggedXid, ServerParts
 from metalwright.simulator.redfish.face import FaceFaults
+from metalwright.simulator.redfish.hostile import WAYS
 
 Arguments = Mapping[str, str]
 T = TypeVar("T")
@@ -225,6 +226,10 @@ def forget_sessions(face: FaceFaults, arguments: Arguments) -> None:
 
 def power_lies(face: FaceFaults, arguments: Arguments) -> None:
     face.power_lies = True
+
+
+def hostile(face: FaceFaults, arguments: Arguments) -> None:
+    face.hostile = choice(arguments, "how", WAYS)
 
 
 def console_lost(face: FaceFaults, arguments: Arguments) -> None:

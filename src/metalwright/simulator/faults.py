@@ -96,6 +96,13 @@ _FAULTS = (
         face=change.power_lies,
     ),
     Fault(
+        name="bmc-hostile",
+        summary="every answer is slow-loris, huge-body, redirects, pages, zip-bomb, html or deep-json (`how`)",
+        turns_undetermined=BMC_CHECKS,
+        defaults={"how": "slow-loris"},
+        face=change.hostile,
+    ),
+    Fault(
         name="console-lost",
         summary="the serial console is switched off, silent or unlogged (`how`)",
         turns_red=frozenset({"inventory.console"}),

@@ -116,6 +116,31 @@ def test_q28_power_states_of_every_kind() -> None:
         assert body.power.value == expected
 
 
+def test_q45_a_bmc_that_flaps_after_an_update_is_believed_look_by_look() -> None:
+    """Each look stands alone: a failed one is temporary and holds no old body, and the first good one counts again."""
+    moods = iter([True, False, True])
+    flapping = [False]
+
+    async def flap(bmc: TreeBmc, asked: Asked) -> Reply | None:
+        return error(503, "Base.1.8.ServiceTemporarilyUnavailable") if flapping[0] and asked.path == SYSTEM else None
+
+    async def run() -> list[Observation]:
+        bmc = bmc_of(PlainHost(power="On"))
+        bmc.handlers.insert(0, flap)
+        async with bmc:
+            driver = factory().open(node(bmc.url, "SN-1"))
+            seen = []
+            for flapping[0] in moods:
+                seen.append(await driver.read(Kind.BMC_POWER))
+            await driver.close()
+            return seen
+
+    bad, good, bad_again = asyncio.run(run())
+    assert isinstance(good.body, PowerSeen)
+    assert (bad.body, bad_again.body) == (None, None)
+    assert bad.failure and bad_again.failure_class == "error"
+
+
 def test_q46_impossible_dates_are_only_texts() -> None:
     """LastResetTime is a claim that is compared, never parsed."""
     for date in ("0000-00-00T00:00:00+00:00", "00:00:00Z", "not a date"):

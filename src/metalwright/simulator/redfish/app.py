@@ -16,7 +16,7 @@ from metalwright.model.errors import InputError
 from metalwright.model.ids import NodeName
 from metalwright.model.secret import Secret
 from metalwright.ports import Machine
-from metalwright.simulator.redfish import metadata, queries, writes
+from metalwright.simulator.redfish import hostile, metadata, queries, writes
 from metalwright.simulator.redfish.answers import Answer, Refused, refuse
 from metalwright.simulator.redfish.bmc import PRIVILEGES, Account, BmcState
 from metalwright.simulator.redfish.documents import ROOT, Document, View
@@ -108,6 +108,9 @@ class RedfishSite:
         faults = self.faults[name]
         if faults.mute:
             await _silence(receive, faults)
+            return
+        if faults.hostile:
+            await _hostile(scope, receive, send, faults.hostile)
             return
         delay = self.latency_s + faults.slow_s
         if delay > 0:
@@ -246,6 +249,21 @@ async def _silence(receive: Receive, faults: FaceFaults) -> None:
             continue
         if message["type"] == "http.disconnect":
             return
+
+
+async def _hostile(scope: Scope, receive: Receive, send: Send, way: str) -> None:
+    """One hostile answer; left when the client leaves."""
+
+    async def leaves() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    leaving = asyncio.create_task(leaves())
+    try:
+        path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
+        await hostile.send_hostile(send, way, path.partition("?")[0], query, leaving.done)
+    finally:
+        leaving.cancel()
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

@@ -20,6 +20,8 @@ class FaceFaults:
     """Forgets every session at each reset of the host: clients get 401 and must log in again."""
     power_lies: bool = False
     """Accepts resets and does nothing."""
+    hostile: str = ""
+    """One of `hostile.WAYS`."""
     console: str = ""
     """`off`, `silent` (listed, nobody answers) or `unlogged`."""
 

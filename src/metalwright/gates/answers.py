@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from metalwright.gates.check import Answer
+from metalwright.gates.answer import Answer
 from metalwright.model.judgement import Result
 
 SHOWN = 4

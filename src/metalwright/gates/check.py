@@ -7,10 +7,13 @@ place. So a check holds its rule and nothing else.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from metalwright.gates.answer import Answer
 from metalwright.model.case import NodeCase, SiteCase
 from metalwright.model.ids import CheckId
-from metalwright.model.judgement import Gate, Result
+from metalwright.model.judgement import Gate
 from metalwright.model.observation import Kind, Need, Witness
+
+__all__ = ["Answer", "Check", "Sight", "SiteCheck"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +37,6 @@ class Sight:
     def needs(self) -> tuple[Need, ...]:
         """One need per witness."""
         return tuple(Need(kind=self.kind, witness=witness, max_age_s=self.max_age_s) for witness in self.witnesses)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a check says. `part` (`gpu:3`) narrows the subject when exactly one part is at fault."""
-
-    result: Result
-    part: str = ""
-    expected: str = ""
-    seen: str = ""
-    reason: str = ""
-    do: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

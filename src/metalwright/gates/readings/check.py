@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, listed, of_parts, undetermined
-from metalwright.gates.check import Answer
 from metalwright.model.accelerator import AcceleratorProfile
 from metalwright.model.gpu_state import GpuReport, GpuState
 from metalwright.model.ids import CheckId

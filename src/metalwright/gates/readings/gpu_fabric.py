@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from metalwright.gates.check import Answer
+from metalwright.gates.answer import Answer
 from metalwright.gates.readings.check import gpu_check, over_gpus, unless
 from metalwright.model.accelerator import AcceleratorProfile
 from metalwright.model.gpu_state import GpuReport, GpuState

@@ -1,6 +1,6 @@
 """os.gpu-ecc, -errors, -rows, -sram, -repair, -pages, -recovery: memory errors, and what the driver itself asks for."""
 
-from metalwright.gates.check import Answer
+from metalwright.gates.answer import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import gpu_check, over_gpus, unless
 from metalwright.model.accelerator import AcceleratorProfile

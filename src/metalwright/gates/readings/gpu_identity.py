@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, failed, listed, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import at_least_percent, limit
 from metalwright.gates.readings.check import PLATFORM, gpu_check, over_gpus
 from metalwright.model.accelerator import AcceleratorProfile

@@ -2,8 +2,8 @@
 
 from statistics import median
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, listed, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import PLATFORM, gpu_check, over_gpus
 from metalwright.model.accelerator import AcceleratorProfile

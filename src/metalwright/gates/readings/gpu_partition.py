@@ -1,6 +1,6 @@
 """os.gpu-partition: AMD GPUs are whole, as MIG is off on NVIDIA's."""
 
-from metalwright.gates.check import Answer
+from metalwright.gates.answer import Answer
 from metalwright.gates.readings.check import gpu_check, over_gpus
 from metalwright.model.accelerator import AcceleratorProfile
 from metalwright.model.gpu_state import GpuReport, GpuState

@@ -1,6 +1,6 @@
 """os.gpu-persistence, -mig, -power-limit: how the GPUs are set up."""
 
-from metalwright.gates.check import Answer
+from metalwright.gates.answer import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import PLATFORM, gpu_check, over_gpus, unless
 from metalwright.model.accelerator import AcceleratorProfile

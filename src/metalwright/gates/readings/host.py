@@ -1,7 +1,7 @@
 """os.pcie-links, os.acs, os.port-links, os.drive-health: links and drives of the host, from its own tools."""
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, listed, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import ReadingCheck
 from metalwright.model.accelerator import AcceleratorProfile

@@ -6,8 +6,8 @@ What a reading could not tell is undetermined; what no reading holds is `absent`
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import cleaned, listed, not_applicable, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.readings.check import ReadingCheck
 from metalwright.gates.readings.registry import READING_CHECKS
 from metalwright.model.accelerator import AcceleratorProfile

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, failed, listed, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import ReadingCheck
 from metalwright.gates.readings.kernel_verdicts import PartVerdict, verdicts

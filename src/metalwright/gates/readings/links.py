@@ -1,7 +1,7 @@
 """os.nvlink-speed, -errors, -topology, os.nic-affinity: NVLinks and paths of a node against its platform."""
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, failed, listed, not_applicable, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import PLATFORM, ReadingCheck
 from metalwright.model.accelerator import AcceleratorProfile

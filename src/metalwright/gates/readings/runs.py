@@ -1,7 +1,7 @@
 """acceptance.diagnostics, -all-reduce, -collective-values, -host-to-device, os.nccl-topology: results of tests, judged by our numbers."""
 
+from metalwright.gates.answer import Answer
 from metalwright.gates.answers import Fault, failed, listed, number, of_parts, passed, undetermined
-from metalwright.gates.check import Answer
 from metalwright.gates.limits import limit
 from metalwright.gates.readings.check import PLATFORM, ReadingCheck
 from metalwright.model.accelerator import AcceleratorProfile, Bandwidth

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from metalwright.model.spec import CableSpec
+from tests.kit.simulated_site import wait_until
 
 LIBRARY = next(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"), None)
 TOOLS = ("ibsim", "opensm", "ibnetdiscover")
@@ -80,8 +81,7 @@ class Fabric:
         prompts = said.read_text().count("sim>")
         with (self.folder / "console").open("w") as console:
             console.write(words + "\n")
-        while said.read_text().count("sim>") <= prompts:
-            pass
+        wait_until("ibsim has done it", lambda: said.read_text().count("sim>") > prompts)
 
 
 @contextmanager
@@ -95,8 +95,7 @@ def fabric(folder: Path, net: str) -> Iterator[Fabric]:
         limits = ["-N", "4096", "-S", "512", "-P", "65536"]
         simulator = subprocess.Popen(["ibsim", *limits, "-s", str(folder / "net")], stdin=keep, stdout=said, stderr=said, env=plain)
         try:
-            while "sim>" not in (folder / "ibsim.out").read_text():
-                assert simulator.poll() is None, (folder / "ibsim.out").read_text()[-500:]
+            wait_until("ibsim is ready", lambda: "sim>" in (folder / "ibsim.out").read_text())
             environment = {**plain, "LD_PRELOAD": str(LIBRARY), "SIM_HOST": first}
             manager = ["opensm", "-o", "-R", "ftree", "-f", str(folder / "opensm.log")]
             done = subprocess.run(manager, env={**environment, "OSM_TMP_DIR": str(folder)}, capture_output=True, timeout=120, check=False)

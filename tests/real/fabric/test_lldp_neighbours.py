@@ -1,10 +1,8 @@
 """Real lldpd in network namespaces: four hosts, two switches, veth cables; a swapped pair is found, and found mended."""
 
-import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ from metalwright.gates.cabling import Compared, compare
 from metalwright.model.cabling import CableFault, LinkSight
 from metalwright.model.spec import CableSpec
 from metalwright.readers import lldp
+from tests.kit.simulated_site import wait_until
 
 pytestmark = [
     pytest.mark.real,
@@ -108,25 +107,26 @@ def hall() -> Iterator[Hall]:
             made.end()
 
 
-def until(hall: Hall, shape: str, colour: str, within_s: float = 40.0) -> Compared:
-    """The first comparison of that colour, with every cable explained."""
-    deadline = time.monotonic() + within_s
-    while (found := hall.compared(shape)).colour != colour or len({label for each in found.findings for label in each.labels}) > 2:
-        assert time.monotonic() < deadline, json.dumps([(each.fault, each.labels, each.seen) for each in found.findings])
-        time.sleep(0.3)
-    return found
+def until(hall: Hall, shape: str, faults: list[CableFault]) -> Compared:
+    """The first comparison that shows exactly these: neighbours come and go within seconds."""
+    seen: list[Compared] = []
+
+    def is_there() -> bool:
+        seen.append(hall.compared(shape))
+        return [finding.fault for finding in seen[-1].findings] == faults
+
+    wait_until(f"the neighbours show {faults or 'the plan'}", is_there, within_s=60)
+    return seen[-1]
 
 
 def test_a_swapped_pair_is_found_and_found_mended() -> None:
     """Green when all have spoken, in both shapes of JSON; two plugs exchanged at a switch: one finding that says so; put back: green."""
     with hall() as made:
         for shape in ("json0", "json"):
-            assert until(made, shape, "green").matched == len(PLAN)
+            assert until(made, shape, []).colour == "green"
         made.exchange(("tor1", "swp2"), ("tor1", "swp3"))
-        while (found := until(made, "json0", "red")).findings[0].fault is not CableFault.SWAPPED:
-            pass
-        (finding,) = found.findings
+        (finding,) = until(made, "json0", [CableFault.SWAPPED]).findings
         assert finding.labels == ("E-hostb-tor1", "E-hostc-tor1")
         assert finding.do == "exchange the plugs in tor1 ports swp2 and swp3"
         made.exchange(("tor1", "swp2"), ("tor1", "swp3"))
-        assert until(made, "json0", "green").matched == len(PLAN)
+        assert until(made, "json0", []).matched == len(PLAN)

@@ -28,6 +28,7 @@ class Worker:
     """Runs until cancelled. Several of them may share one PostgreSQL store."""
 
     def __init__(self, *, worker: WorkerId, store: Store, bmcs: BmcFactory, site: SiteTurn, boot_key: bytes, clock: Clock) -> None:
+        self.name = worker
         self._store, self._site, self._clock = store, site, clock
         self.leases = Leases(store, worker, clock)
         self.machines = Machines(bmcs, self.leases, clock, self._on_result)

@@ -1,0 +1,223 @@
+"""`gate drill`: the proof that a gate can fail. One fault per check in a simulated site, one node per fault, and one node without any.
+
+A check is proven when its fault made it fail on the faulty node's own verdict, and nothing but what the fault declares failed there. The
+score is a record in the drill site's own log, which is a simulated one.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalwright.agent.core import Agent
+from metalwright.codec.scaffold import write_scaffold
+from metalwright.codec.secrets import resolve
+from metalwright.codec.site_folder import read_site
+from metalwright.gates.judge import judge_site
+from metalwright.gates.registry import ALL_CHECKS, CHECKS, SITE_CHECKS
+from metalwright.model.errors import TemporaryError
+from metalwright.model.evidence import PendingStatement
+from metalwright.model.ids import CheckId, NodeName, Subject, node_subject
+from metalwright.model.judgement import Finding, Result
+from metalwright.model.spec import StoredSpec
+from metalwright.ports import SITE_SHARD, NodeChange
+from metalwright.service.apply import ApplyOptions, applying
+from metalwright.service.control import Story
+from metalwright.service.image_work import build_images
+from metalwright.service.leases import LEASE_S
+from metalwright.service.site_check import site_case
+from metalwright.service.wiring import OpenSite, open_site
+from metalwright.simulator.faults import FAULTS, Fault
+from metalwright.simulator.site import SiteOptions
+from metalwright.simulator.site import open_site as open_simulated
+from metalwright.simulator.spec_faults import SPEC_FAULTS
+
+DEADLINE_S = 120.0
+"""From the first power-on. A mute BMC takes the longest: its look ends after some 60 s."""
+SPEED, PATIENCE = 20.0, 0.2
+POLL_S = 0.5
+IMAGE_MIB = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drilled:
+    """One check. `result`: fail, undetermined (its fault can only hide what it looks at), or why it is unproven."""
+
+    check: CheckId
+    fault: str
+    subject: Subject | None
+    result: str
+    seen: str = ""
+
+    @property
+    def is_proven(self) -> bool:
+        return self.result in (Result.FAIL, Result.UNDETERMINED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Every check once. `false_alarms`: findings on a node that its fault does not declare, the node without a fault included."""
+
+    checks: tuple[Drilled, ...]
+    false_alarms: tuple[str, ...]
+    took_s: float
+
+    @property
+    def proven(self) -> int:
+        return sum(check.is_proven for check in self.checks)
+
+
+def chosen_faults() -> Mapping[CheckId, Fault]:
+    """Node check → the fault that drills it: one that turns it red, else one that leaves it undetermined; as few as can be."""
+    chosen: dict[CheckId, Fault] = {}
+    for colour in ("turns_red", "turns_undetermined"):
+        missing = {check.id for check in CHECKS} - chosen.keys()
+        while best := max(FAULTS.values(), key=lambda fault: len(getattr(fault, colour) & missing)):
+            covered = getattr(best, colour) & missing
+            if not covered:
+                break
+            chosen |= dict.fromkeys(sorted(covered), best)
+            missing -= covered
+    return chosen
+
+
+async def drill(folder: Path, say: Callable[[str], None]) -> Score:
+    """In `folder`, which is left as the site folder that was drilled. InputError when its addresses are taken."""
+    began, faults = time.monotonic(), chosen_faults()
+    drilled = sorted({fault.name for fault in faults.values()})
+    write_scaffold(folder, "simulated", nodes=len(drilled) + 1, name="drill")
+    recipe = folder / "images" / "trainer.yaml"
+    recipe.write_text(re.sub("size_mib: .*", f"size_mib: {IMAGE_MIB}", recipe.read_text()))
+    await asyncio.to_thread(build_images, folder, None, lambda _: None)
+    stored = read_site(folder)
+    names = [node.name for node in stored.spec.nodes]
+    node_of = dict(zip(drilled, names, strict=False))
+    say(f"{len(drilled)} faults on {len(drilled)} nodes, none on {names[-1]}")
+    findings = await _findings(folder, stored, node_of, faults, say)
+    checks = (*_plan_checks(folder), *_node_checks(faults, node_of, findings))
+    alarms = tuple(_false_alarms(node_of, findings))
+    score = Score(checks=checks, false_alarms=alarms, took_s=time.monotonic() - began)
+    await _record(folder, stored, score)
+    return score
+
+
+async def _findings(
+    folder: Path, stored: StoredSpec, node_of: Mapping[str, NodeName], faults: Mapping[CheckId, Fault], say: Callable[[str], None]
+) -> Mapping[NodeName, Sequence[Finding]]:
+    """Of every node, once each fault has shown what it should, or the time is up."""
+    secrets = stored.spec.secrets.bmc
+    user, password = resolve(secrets.user, folder).reveal(), resolve(secrets.password, folder)
+    options = SiteOptions(user=user, password=password, speed=SPEED)
+    async with open_simulated(stored, folder / ".simulator", Agent(), options) as site:
+        for fault, node in node_of.items():
+            site.faults.inject(fault, node, {})
+        async with applying(folder, ApplyOptions(patience=PATIENCE, watch=True)) as run:
+            until = time.monotonic() + DEADLINE_S
+            while True:
+                await run.finished(within_s=POLL_S)
+                stories = {node.name: await _story(run.control.node, node.name) for node in stored.spec.nodes}
+                findings = {name: _all_findings(story) for name, story in stories.items()}
+                open_ = [check for check, fault in faults.items() if not _of_check(check, findings[node_of[fault.name]])]
+                if not open_ and _is_clean(findings[stored.spec.nodes[-1].name]):
+                    return findings
+                if time.monotonic() > until:
+                    say(f"stopped waiting after {DEADLINE_S:.0f} s")
+                    return findings
+
+
+async def _story(ask: Callable[[Subject], "asyncio.Future[Story | None] | object"], name: NodeName) -> Story | None:
+    try:
+        return await ask(node_subject(name))  # type: ignore[misc, no-any-return]
+    except TemporaryError:
+        return None
+
+
+def _all_findings(story: Story | None) -> Sequence[Finding]:
+    return [finding for verdict in story.verdicts for finding in verdict.findings] if story else []
+
+
+def _of_check(check: CheckId, findings: Sequence[Finding]) -> Finding | None:
+    """The finding that says no."""
+    return next((each for each in findings if each.check == check and each.result in (Result.FAIL, Result.UNDETERMINED)), None)
+
+
+def _is_clean(findings: Sequence[Finding]) -> bool:
+    """Every node check passed or does not apply."""
+    seen = {finding.check for finding in findings if finding.result in (Result.PASS, Result.NOT_APPLICABLE)}
+    return {check.id for check in CHECKS} <= seen
+
+
+def _plan_checks(folder: Path) -> Iterator[Drilled]:
+    """From files alone: the plan with a hole, and the plan as it is."""
+    case = site_case(folder)
+    subject = Subject(f"site:{case.spec.site.name}")
+    good = {finding.check: finding.result for finding in judge_site(case).findings}
+    for check in SITE_CHECKS:
+        fault = SPEC_FAULTS.get(check.id)
+        if fault is None:
+            yield Drilled(check=check.id, fault="", subject=None, result="no fault for it")
+            continue
+        judged = judge_site(fault.applied(case)).findings
+        found = next((each for each in judged if each.check == check.id and each.result is Result.FAIL), None)
+        if good.get(check.id) is not Result.PASS:
+            yield Drilled(check=check.id, fault=fault.name, subject=subject, result="does not pass without the fault")
+        elif found is None:
+            yield Drilled(check=check.id, fault=fault.name, subject=subject, result="did not fail")
+        else:
+            yield Drilled(check=check.id, fault=fault.name, subject=subject, result=found.result, seen=found.seen)
+
+
+def _node_checks(
+    faults: Mapping[CheckId, Fault], node_of: Mapping[str, NodeName], findings: Mapping[NodeName, Sequence[Finding]]
+) -> Iterator[Drilled]:
+    for check in CHECKS:
+        fault = faults.get(check.id)
+        if fault is None:
+            yield Drilled(check=check.id, fault="", subject=None, result="no fault for it")
+            continue
+        name = node_of[fault.name]
+        found = _of_check(check.id, findings[name])
+        result = found.result if found else "did not fail"
+        if found and found.result is Result.UNDETERMINED and check.id in fault.turns_red:
+            result = "undetermined, and its fault is there to be seen"
+        seen = (found.seen or found.reason) if found else ""
+        yield Drilled(check=check.id, fault=fault.name, subject=node_subject(name), result=result, seen=seen)
+
+
+def _false_alarms(node_of: Mapping[str, NodeName], findings: Mapping[NodeName, Sequence[Finding]]) -> Iterator[str]:
+    fault_of = {node: FAULTS[fault] for fault, node in node_of.items()}
+    for name, all_ in findings.items():
+        fault = fault_of.get(name)
+        declared = fault.turns_red if fault else frozenset()
+        for finding in all_:
+            if finding.result is Result.FAIL and finding.check not in declared:
+                yield f"{finding.check} on {name} ({fault.name if fault else 'no fault'}): {finding.seen}"
+
+
+async def _record(folder: Path, stored: StoredSpec, score: Score) -> None:
+    """The score into the log, at once."""
+    async with open_site(folder, stored, until=None, patience=1.0) as site:
+        fence = next(each for each in await site.store.claim(site.worker.name, LEASE_S) if each.shard == SITE_SHARD)
+        subject = Subject(f"site:{stored.spec.site.name}")
+        change = NodeChange(subject=subject, next_due_at=float("inf"), statements=(_statement(site, score, subject),))
+        await site.store.commit([change], fence)
+        await site.site_turn.sequence()
+        await site.store.release(site.worker.name)
+
+
+def _statement(site: OpenSite, score: Score, subject: Subject) -> PendingStatement:
+    now = site.clock.now()
+    predicate = {
+        "spec_digest": site.stored.digest,
+        "proven": score.proven,
+        "of": len(ALL_CHECKS),
+        "checks": [
+            {"check": each.check, "fault": each.fault, "subject": each.subject, "result": each.result, "seen": each.seen}
+            for each in score.checks
+        ],
+        "false_alarms": list(score.false_alarms),
+    }
+    subjects = ((str(subject), site.stored.digest.removeprefix("sha256:")),)
+    return PendingStatement(key=f"drill/{now:.6f}", kind="drill", subjects=subjects, predicate=predicate, made_at=now, about=subject)

@@ -70,17 +70,27 @@ class Score:
 
 
 def chosen_faults() -> Mapping[CheckId, Fault]:
-    """Node check → the fault that drills it: one that turns it red, else one that leaves it undetermined; as few as can be."""
+    """Node check → the fault that drills it: one that turns it red, else one that leaves it undetermined; as few as can be.
+
+    A fault that an earlier gate stops never lets its node reach a later one: it drills checks of its first gate only.
+    """
     chosen: dict[CheckId, Fault] = {}
     for colour in ("turns_red", "turns_undetermined"):
         missing = {check.id for check in CHECKS} - chosen.keys()
-        while best := max(FAULTS.values(), key=lambda fault: len(getattr(fault, colour) & missing)):
-            covered = getattr(best, colour) & missing
+        while best := max(FAULTS.values(), key=lambda fault: len(_at_its_first_gate(fault, colour) & missing)):
+            covered = _at_its_first_gate(best, colour) & missing
             if not covered:
                 break
             chosen |= dict.fromkeys(sorted(covered), best)
             missing -= covered
     return chosen
+
+
+def _at_its_first_gate(fault: Fault, colour: str) -> frozenset[CheckId]:
+    if colour == "turns_undetermined" and fault.turns_red:
+        return frozenset()  # what stops at its own red finding says nothing of the others
+    turned = [check for check in CHECKS if check.id in fault.turns_red | fault.turns_undetermined]
+    return frozenset(check.id for check in turned if check.gate is turned[0].gate and check.id in getattr(fault, colour))
 
 
 async def drill(folder: Path, say: Callable[[str], None]) -> Score:
@@ -119,11 +129,11 @@ async def _findings(
                 await run.finished(within_s=POLL_S)
                 stories = {node.name: await _story(run.control.node, node.name) for node in stored.spec.nodes}
                 findings = {name: _all_findings(story) for name, story in stories.items()}
-                open_ = [check for check, fault in faults.items() if not _of_check(check, findings[node_of[fault.name]])]
-                if not open_ and _is_clean(findings[stored.spec.nodes[-1].name]):
+                hidden = [check for check, fault in faults.items() if not _is_shown(check, fault, findings[node_of[fault.name]])]
+                if not hidden and _is_clean(findings[stored.spec.nodes[-1].name]):
                     return findings
                 if time.monotonic() > until:
-                    say(f"stopped waiting after {DEADLINE_S:.0f} s")
+                    say(f"stopped waiting for {', '.join(hidden) or 'the node without a fault'} after {DEADLINE_S:.0f} s")
                     return findings
 
 
@@ -141,6 +151,14 @@ def _all_findings(story: Story | None) -> Sequence[Finding]:
 def _of_check(check: CheckId, findings: Sequence[Finding]) -> Finding | None:
     """The finding that says no."""
     return next((each for each in findings if each.check == check and each.result in (Result.FAIL, Result.UNDETERMINED)), None)
+
+
+def _is_shown(check: CheckId, fault: Fault, findings: Sequence[Finding]) -> bool:
+    """Failed, if the fault turns it red. Otherwise held back by an attempt to look: that nobody looked yet is no fault's doing."""
+    found = _of_check(check, findings)
+    if found is None or check in fault.turns_red:
+        return found is not None and found.result is Result.FAIL
+    return not found.reason.startswith("no ")
 
 
 def _is_clean(findings: Sequence[Finding]) -> bool:
@@ -179,9 +197,8 @@ def _node_checks(
             continue
         name = node_of[fault.name]
         found = _of_check(check.id, findings[name])
-        result = found.result if found else "did not fail"
-        if found and found.result is Result.UNDETERMINED and check.id in fault.turns_red:
-            result = "undetermined, and its fault is there to be seen"
+        is_shown = _is_shown(check.id, fault, findings[name])
+        result = found.result if found and is_shown else f"did not show it: {found.result if found else 'pass'}"
         seen = (found.seen or found.reason) if found else ""
         yield Drilled(check=check.id, fault=fault.name, subject=node_subject(name), result=result, seen=seen)
 

@@ -25,12 +25,14 @@ class SimulatedBoot:
         kernel: str,
         boot_number: int,
         root_disk_serial: str,
+        system_serial: str = "",
         open_disk: Callable[[str], DiskPort],
     ) -> None:
         self._world = world
         self._name = name
         self._kernel = kernel
         self._root_disk_serial = root_disk_serial
+        self._system_serial = system_serial
         self._open_disk = open_disk
         self._boot_id = seeded.uuid_text(world.seed, name, "boot", boot_number)
 
@@ -38,7 +40,7 @@ class SimulatedBoot:
         identity = self._world.parts(self._name).in_band_identity
         return {
             "boot_id": self._boot_id,
-            "system_serial": identity.system_serial or "",
+            "system_serial": self._system_serial or identity.system_serial or "",
             "uuid": identity.uuid or "",
             "kernel": self._kernel,
             "hostname": str(self._name),

@@ -254,3 +254,11 @@ def altered_disk(machine: MachineFaults, arguments: Arguments) -> None:
 
 def wrong_kernel(machine: MachineFaults, arguments: Arguments) -> None:
     machine.kernel = arguments["kernel"]
+
+
+def installed_serial(machine: MachineFaults, arguments: Arguments) -> None:
+    machine.installed_serial = arguments["serial"]
+
+
+def other_root_disk(machine: MachineFaults, arguments: Arguments) -> None:
+    machine.root_disk = arguments["serial"]

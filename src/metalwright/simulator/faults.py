@@ -271,6 +271,21 @@ _FAULTS = (
         defaults={"kernel": "4.19.0-wrong"},
         machine=change.wrong_kernel,
     ),
+    Fault(
+        name="installed-serial",
+        summary="the installed system reads another system serial than the RAM disk did: the disk sits in another machine",
+        turns_red=frozenset({"os.identity"}),
+        turns_undetermined=frozenset({"os.boot", "os.image", "os.disk", "os.kernel"}),
+        defaults={"serial": "MOVED0DISK1"},
+        machine=change.installed_serial,
+    ),
+    Fault(
+        name="other-root-disk",
+        summary="the installed system runs from another disk than the ordered one",
+        turns_red=frozenset({"os.disk"}),
+        defaults={"serial": "S0OTHERDISK0001"},
+        machine=change.other_root_disk,
+    ),
 )
 FAULTS: Mapping[str, Fault] = {fault.name: fault for fault in _FAULTS}
 

@@ -6,7 +6,7 @@ the power goes or a reset comes.
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,10 @@ class MachineFaults:
     """The system disk's content is changed before each start from it."""
     kernel: str = ""
     """The release that runs instead of the right one."""
+    installed_serial: str = ""
+    """What the installed system reads as the system serial."""
+    root_disk: str = ""
+    """The serial of the disk that the installed system says it runs from."""
 
 
 class SimulatedMachine:
@@ -255,13 +259,15 @@ class SimulatedMachine:
     def _new_boot(self, stage: str, root_disk_serial: str) -> SimulatedBoot:
         self.standing.boots += 1
         self._on_change()
+        faults = self.faults if stage == "installed" else MachineFaults()
         return SimulatedBoot(
             world=self._world,
             name=self.name,
             kernel=self._kernel(stage),
             boot_number=self.standing.boots,
-            root_disk_serial=root_disk_serial,
-            open_disk=partial(self._open_disk, asyncio.get_running_loop()),
+            root_disk_serial=faults.root_disk or root_disk_serial,
+            system_serial=faults.installed_serial,
+            open_disk=partial(self._open_disk, asyncio.get_running_loop(), {faults.root_disk: root_disk_serial}),
         )
 
     def _kernel(self, stage: str) -> str:
@@ -279,7 +285,8 @@ class SimulatedMachine:
         """Where the content of the disk with this serial is kept."""
         return self._folder / f"disk-{''.join(letter if letter.isalnum() else '_' for letter in serial)}.raw"
 
-    def _open_disk(self, loop: asyncio.AbstractEventLoop, serial: str) -> SimulatedDisk:
+    def _open_disk(self, loop: asyncio.AbstractEventLoop, real: Mapping[str, str], shown: str) -> SimulatedDisk:
+        serial = real.get(shown, shown)
         drive = next((each for each in self._parts.drives if each.serial == serial), None)
         if drive is None or drive.size_bytes is None:
             raise KeyError(serial)

@@ -77,7 +77,7 @@ def test_declared_checks_exist(fault: object) -> None:
 
 def test_every_node_check_has_a_fault() -> None:
     """For every check of a node there is a fault that turns it red, but for the named ones."""
-    without = {"inventory.bmc-answers", "os.boot", "os.disk"}  # two machines at one address; reused token; wrong boot order: no fault yet
+    without = {"inventory.bmc-answers", "os.boot"}  # two machines at one address; a system that keeps the RAM disk's boot id: no fault yet
     red = {check for fault in FAULTS.values() for check in fault.turns_red}
     assert {check.id for check in CHECKS} - red == without
 

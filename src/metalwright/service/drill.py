@@ -27,7 +27,7 @@ from metalwright.service.apply import ApplyOptions, applying
 from metalwright.service.control import Story
 from metalwright.service.image_work import build_images
 from metalwright.service.leases import LEASE_S
-from metalwright.service.site_check import site_case
+from metalwright.service.site_check import plan_case
 from metalwright.service.wiring import OpenSite, open_site
 from metalwright.simulator.faults import FAULTS, Fault
 from metalwright.simulator.site import SiteOptions
@@ -169,7 +169,7 @@ def _is_clean(findings: Sequence[Finding]) -> bool:
 
 def _plan_checks(folder: Path) -> Iterator[Drilled]:
     """From files alone: the plan with a hole, and the plan as it is."""
-    case = site_case(folder)
+    case = plan_case(folder, read_site(folder))
     subject = Subject(f"site:{case.spec.site.name}")
     good = {finding.check: finding.result for finding in judge_site(case).findings}
     for check in SITE_CHECKS:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from metalwright.model.case import SiteCase
-from metalwright.model.spec import SiteSpec
+from metalwright.model.judgement import Gate
+from metalwright.model.spec import Depth, SiteSpec
 
 Change = Callable[[SiteSpec], SiteSpec]
 
@@ -36,10 +37,15 @@ def _one_place(spec: SiteSpec) -> SiteSpec:
     return replace(spec, nodes=tuple(replace(node, rack=first.rack, unit=first.unit) for node in spec.nodes))
 
 
+def _manual_without_people(spec: SiteSpec) -> SiteSpec:
+    return replace(spec, depth={Gate.OS: Depth.MANUAL}, responsible={})
+
+
 SPEC_FAULTS: Mapping[str, SpecFault] = {
     "plan.capacity": SpecFault(name="no-capacity-plan", summary="no capacity plan", change=lambda spec: replace(spec, capacity=None)),
     "plan.objectives": SpecFault(name="no-objectives", summary="no service objectives", change=lambda spec: replace(spec, objectives=())),
     "plan.owners": SpecFault(name="no-owners", summary="nobody is named for anything", change=lambda spec: replace(spec, responsible={})),
+    "plan.depth": SpecFault(name="nobody-to-do-it", summary="a gate is manual and nobody may execute", change=_manual_without_people),
     "plan.acceptance": SpecFault(
         name="no-acceptance-list", summary="no acceptance list", change=lambda spec: replace(spec, acceptance=None)
     ),

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from metalwright.codec.scaffold import write_scaffold
+from metalwright.codec.site_folder import read_site
 from metalwright.gates.judge import judge_site
 from metalwright.gates.registry import CHECKS, SITE_CHECKS
 from metalwright.model.judgement import Result
 from metalwright.service.drill import chosen_faults
 from metalwright.service.image_work import build_images
-from metalwright.service.site_check import site_case
+from metalwright.service.site_check import plan_case
 from metalwright.simulator.spec_faults import SPEC_FAULTS
 
 UNPROVEN = {"os.boot"}
@@ -42,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("check", SPEC_FAULTS)
 def test_each_hole_in_the_plan_turns_its_check_red(site: Path, check: str) -> None:
     """And the plan without it is green."""
-    case = site_case(site)
+    case = plan_case(site, read_site(site))
     assert {finding.result for finding in judge_site(case).findings} <= {Result.PASS, Result.NOT_APPLICABLE}
     findings = judge_site(SPEC_FAULTS[check].applied(case)).findings
     assert Result.FAIL in {finding.result for finding in findings if finding.check == check}

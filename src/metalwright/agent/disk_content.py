@@ -35,13 +35,12 @@ async def kept_frames(disk: "DiskPort", manifest: ImageManifest, between: Betwee
 
 
 async def zero_gaps(disk: "DiskPort", manifest: ImageManifest, between: Between) -> list[Gap]:
-    """What no frame covers must read as zeros, whatever was on the disk before. Returns what had to be written."""
+    """What no frame covers must read as zeros, whatever was on the disk before. Returns what had to be changed."""
     written = []
     for gap in gaps(manifest, 0, manifest.size_bytes):
         for offset, length in steps(gap):
             await between("clearing what lies between the frames")
-            if not await in_thread(is_zero, disk, offset, length):
-                await in_thread(disk.write, offset, bytes(length))
+            if await in_thread(make_zero, disk, offset, length):
                 written.append((offset, length))
     if written:
         await in_thread(disk.flush)
@@ -91,6 +90,16 @@ def is_right(disk: "DiskPort", frame: Frame) -> bool:
 def is_zero(disk: "DiskPort", offset: int, length: int) -> bool:
     """A new drive reads as zeros: reading is cheaper than wearing it by writing."""
     return disk.read(offset, length) == bytes(length)
+
+
+def make_zero(disk: "DiskPort", offset: int, length: int) -> bool:
+    """Whether anything had to be done: discarded, and written only if the drive still shows other bytes."""
+    if is_zero(disk, offset, length):
+        return False
+    disk.discard(offset, length)
+    if not is_zero(disk, offset, length):
+        disk.write(offset, bytes(length))
+    return True
 
 
 # -- the node-data slot --------------------------------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ class SimulatedDisk:
             self._write_back()
         return read_file(self._path, offset, length)
 
+    def discard(self, offset: int, length: int) -> None:
+        """A drive that cannot: the old bytes stay."""
+        self._check_range(offset, length)
+
     def flush(self) -> None:
         """After this the data survives a power cut."""
         with self._lock:

@@ -64,6 +64,9 @@ class MemoryDisk:
                     seen[start - offset : end - offset] = data[start - at : end - at]
             return bytes(seen)
 
+    def discard(self, offset: int, length: int) -> None:
+        """A drive that cannot."""
+
     def flush(self) -> None:
         with self._lock:
             if self.fail_after is not None and self.writes > self.fail_after:

@@ -9,6 +9,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metalwright.agent.disk_content import make_zero
 from metalwright.agent.linux_disk import STEP, LinuxDisk
 from metalwright.agent.zstd import by_program, unpack
 
@@ -31,6 +32,21 @@ def test_what_is_written_is_read_back_and_its_neighbours_stay(tmp_path: Path, of
         assert disk.size_bytes == SIZE
         assert disk.read(0, SIZE) == bytes(wanted) == path.read_bytes()
         assert disk.read(SIZE - 100, 4096) == bytes(wanted[-100:])
+    finally:
+        disk.close()
+
+
+def test_what_is_discarded_is_zero_and_its_neighbours_stay(tmp_path: Path) -> None:
+    """Where the file system punches holes; elsewhere the old bytes are there, which the writer sees."""
+    path = tmp_path / "disk"
+    path.write_bytes(b"\xaa" * SIZE)
+    disk = LinuxDisk(str(path), exclusive=False)
+    try:
+        disk.discard(8192, 4096)
+        assert disk.read(8192, 4096) in (bytes(4096), b"\xaa" * 4096)
+        assert disk.read(0, 8192) + disk.read(12288, SIZE) == b"\xaa" * (SIZE - 4096)
+        assert make_zero(disk, 4000, 9000) and not make_zero(disk, 4000, 9000)
+        assert disk.read(0, SIZE) == b"\xaa" * 4000 + bytes(9000) + b"\xaa" * (SIZE - 13000)
     finally:
         disk.close()
 

@@ -68,6 +68,16 @@ def test_a_console_that_is_off_is_none() -> None:
     assert health(bmc.listening()).consoles == ()
 
 
+def test_a_manager_that_is_down_hides_no_console_of_the_host() -> None:
+    """Its consoles matter only where the host lists none: then not knowing them is a gap."""
+    documents = {"/redfish/v1/Managers": members("/redfish/v1/Managers/gone")}
+    for is_on in (True, False):
+        bmc = EditableBmc(documents, {"SerialConsole": {"SSH": {"ServiceEnabled": is_on, "Port": 1}}})
+        seen = health(bmc.root(Managers=link("/redfish/v1/Managers")).listening())
+        assert len(seen.consoles) == is_on
+        assert any(gap.what.startswith("console") for gap in seen.gaps) is not is_on
+
+
 def test_serial_over_lan_is_on_only_when_ipmitool_says_so() -> None:
     """Unknown words are no console."""
     assert sol_is_enabled("Set in progress : set-complete\nEnabled                         : true\n")

@@ -72,19 +72,22 @@ def _ones(document: Document, **routes: str) -> Iterator[tuple[str, str]]:
 
 
 def _consoles(sight: Sight) -> Iterator[tuple[str, int]]:
-    """Each way that is on, once: the host's own word before that of its managers."""
-    holders = [inner(sight.host, "SerialConsole")]
-    holders += [inner(manager, "SerialConsole") for _, manager in sight.members(sight.root.get("Managers"), "console")]
-    found: dict[str, int] = {}
-    for holder in holders:
-        listed = holder.get("ConnectTypesSupported")
-        for protocol, default in _DEFAULTS.items():
-            way = inner(holder, protocol)
-            is_listed = holder.get("ServiceEnabled") is True and isinstance(listed, list) and protocol in listed
-            port = sight.documents.whole(way, "Port") or default
-            if (way.get("ServiceEnabled") is True or is_listed) and 0 < port < 65536:
-                found.setdefault(protocol.lower(), port)
-    yield from found.items()
+    """The host's own ways; where it lists none, those of its managers, each once. A manager that is down hides none of the host's."""
+    own = dict(_ways(sight, inner(sight.host, "SerialConsole")))
+    if not own:
+        for _, manager in sight.members(sight.root.get("Managers"), "console"):
+            own = dict(_ways(sight, inner(manager, "SerialConsole"))) | own
+    yield from own.items()
+
+
+def _ways(sight: Sight, console: Document) -> Iterator[tuple[str, int]]:
+    listed = console.get("ConnectTypesSupported")
+    for protocol, default in _DEFAULTS.items():
+        way = inner(console, protocol)
+        is_listed = console.get("ServiceEnabled") is True and isinstance(listed, list) and protocol in listed
+        port = sight.documents.whole(way, "Port") or default
+        if (way.get("ServiceEnabled") is True or is_listed) and 0 < port < 65536:
+            yield protocol.lower(), port
 
 
 def _xids(sight: Sight, chassis: Document) -> Iterator[XidSeen]:

@@ -5,7 +5,9 @@ score is a record in the drill site's own log, which is a simulated one.
 """
 
 import asyncio
+import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from metalwright.codec.secrets import resolve
 from metalwright.codec.site_folder import read_site
 from metalwright.gates.judge import judge_site
 from metalwright.gates.registry import ALL_CHECKS, CHECKS, SITE_CHECKS
-from metalwright.model.errors import TemporaryError
+from metalwright.model.errors import InputError, TemporaryError
 from metalwright.model.evidence import PendingStatement
 from metalwright.model.ids import CheckId, NodeName, Subject, node_subject
 from metalwright.model.judgement import Finding, Result
@@ -39,6 +41,7 @@ DEADLINE_S = 120.0
 SPEED, PATIENCE = 20.0, 0.2
 POLL_S = 0.5
 IMAGE_MIB = 16
+BMC_PORT, BLOCKS = 9443, 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +101,7 @@ async def drill(folder: Path, say: Callable[[str], None]) -> Score:
     began, faults = time.monotonic(), chosen_faults()
     drilled = sorted({fault.name for fault in faults.values()})
     write_scaffold(folder, "simulated", nodes=len(drilled) + 1, name="drill")
-    recipe = folder / "images" / "trainer.yaml"
-    recipe.write_text(re.sub("size_mib: .*", f"size_mib: {IMAGE_MIB}", recipe.read_text()))
+    _place(folder, _free_block())
     await asyncio.to_thread(build_images, folder, None, lambda _: None)
     stored = read_site(folder)
     names = [node.name for node in stored.spec.nodes]
@@ -111,6 +113,30 @@ async def drill(folder: Path, say: Callable[[str], None]) -> Score:
     score = Score(checks=checks, false_alarms=alarms, took_s=time.monotonic() - began)
     await _record(folder, stored, score)
     return score
+
+
+def _place(folder: Path, block: str) -> None:
+    """Addresses of its own, beside whatever simulated site runs already; a small image."""
+    for name, old, new in (
+        ("nodes.csv", "127[.]0[.]10[.]", f"{block}."),
+        ("site.yaml", "//127[.]0[.]0[.]1:", f"//{block}.254:"),
+        ("images/trainer.yaml", "size_mib: .*", f"size_mib: {IMAGE_MIB}"),
+    ):
+        file = folder / name
+        file.write_text(re.sub(old, new, file.read_text()))
+
+
+def _free_block() -> str:
+    """The first three bytes of a /24 of 127/8 in which nobody listens as a BMC."""
+    for number in range(os.getpid() % BLOCKS, os.getpid() % BLOCKS + BLOCKS):
+        block = f"127.{32 + number // 250 % 32}.{number % 250 + 1}"
+        with socket.socket() as probe:
+            try:
+                probe.bind((f"{block}.1", BMC_PORT))
+            except OSError:
+                continue
+            return block
+    raise InputError("every block of 127/8 is in use", hint="end the simulators that still run")
 
 
 async def _findings(

@@ -113,8 +113,8 @@ _FAULTS = (
     Fault(
         name="missing-gpu",
         summary="one GPU is not there",
-        turns_red=frozenset({"inventory.gpus"}),
-        turns_undetermined=frozenset({"inventory.gpu-pcie", "inventory.nvlinks", "inventory.nvlink-matrix", "inventory.purchase"}),
+        turns_red=frozenset({"inventory.gpus", "inventory.purchase"}),
+        turns_undetermined=frozenset({"inventory.gpu-pcie", "inventory.nvlinks", "inventory.nvlink-matrix"}),
         defaults={"gpu": "1"},
         world=change.missing_gpu,
     ),

@@ -175,6 +175,18 @@ FAILS: dict[str, list[tuple[str, Change, str, str]]] = {
     ],
     "inventory.purchase": [
         ("bought, not there", _bought(PurchaseLine(part="H100", serial="GPU9999", node_serial="x", kind="gpu", line=77)), "line 77", ""),
+        (
+            "a GPU gone, another without a serial",
+            lambda c: with_bmc(c, gpus=(replace(bmc_facts().gpus[0], serial=None), *bmc_facts().gpus[2:])),
+            "is not in the node",
+            "",
+        ),
+        (
+            "a GPU gone, no agent yet",
+            lambda c: without(with_bmc(c, gpus=bmc_facts().gpus[1:]), Kind.AGENT_HARDWARE),
+            "GPU0001 is not in the node",
+            "",
+        ),
         ("swapped compute NIC", _agent_nic(serial="STRANGER1"), "nic STRANGER1 is in the node", ""),
         ("swapped GPU", bmc_gpu(0, serial="STRANGER1"), "gpu STRANGER1 is in the node and not on the list", ""),
     ],

@@ -4,6 +4,10 @@ import argparse
 import asyncio
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalwright.service.control import Board
 
 
 def add_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -42,21 +46,29 @@ def run(args: argparse.Namespace) -> int:
 async def _apply(args: argparse.Namespace) -> int:
     from metalwright.cli.board import board_code, board_json, print_board
     from metalwright.cli.output import print_json
+
+    board, timed_out = await _until_done(args)
+    if args.json:
+        print_json(board_json(board))
+    else:
+        print_board(board)
+        if timed_out:
+            print(f"stopped after {args.timeout:.0f} s; run the same command again to go on", file=sys.stderr)
+    # Out of time, the board may still hold a former run's greens: they are no answer of this one.
+    return board_code(board) or (2 if timed_out else 0)
+
+
+async def _until_done(args: argparse.Namespace) -> "tuple[Board, bool]":
+    """The last board, and whether the time ran out. Who looks on at a run that ends before the site is done goes on in its place."""
     from metalwright.cli.progress import show
     from metalwright.model.judgement import Gate
     from metalwright.service.apply import ApplyOptions, applying
 
     options = ApplyOptions(until=Gate(args.until), patience=args.patience, watch=args.watch, timeout_s=args.timeout)
-    async with applying(args.site, options) as run_:
-        if run_.is_viewer:
-            print("another apply works on this site; this one only shows it", file=sys.stderr)
-        await show(run_, quiet=args.json)
-        board = await run_.control.board()
-    if args.json:
-        print_json(board_json(board))
-    else:
-        print_board(board)
-        if run_.timed_out:
-            print(f"stopped after {args.timeout:.0f} s; run the same command again to go on", file=sys.stderr)
-    # Out of time, the board may still hold a former run's greens: they are no answer of this one.
-    return board_code(board) or (2 if run_.timed_out else 0)
+    while True:
+        async with applying(args.site, options) as run_:
+            if run_.is_viewer:
+                print("another apply works on this site; this one shows it, and goes on when that one ends", file=sys.stderr)
+            await show(run_, quiet=args.json)
+            if not run_.is_left_alone:
+                return await run_.control.board(), run_.timed_out

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from metalwright.codec.site_folder import read_site
 from metalwright.model.errors import InputError, TemporaryError
 from metalwright.model.ids import Subject
 from metalwright.model.judgement import Gate
+from metalwright.model.spec import StoredSpec
 from metalwright.model.work import EXPECTED_S, Wait
 from metalwright.ports import BoardRow, Store
 from metalwright.service.approvals import check_adoption
@@ -40,23 +41,33 @@ class Applying:
     """A run under way."""
 
     def __init__(
-        self, store: Store, options: ApplyOptions, worker: asyncio.Task[None] | None, turned: AbstractSet[Subject] = frozenset()
+        self,
+        store: Store,
+        options: ApplyOptions,
+        worker: asyncio.Task[None] | None,
+        turned: AbstractSet[Subject] = frozenset(),
+        is_over_elsewhere: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._options, self._worker, self._turned = options, worker, turned
+        self._options, self._worker, self._turned, self._is_over_elsewhere = options, worker, turned, is_over_elsewhere
         self.control = _PatientControl(store, SystemClock())
         self.is_viewer = worker is None
         """Another process does the work; this one only shows it."""
+        self.is_left_alone = False
+        """That process ended, or died: whoever looked on does the work now."""
         self.began_at = time.monotonic()
         self.timed_out = False
 
     async def finished(self, *, within_s: float | None = None) -> bool:
-        """True once every node is done or waits for a person; looks again until then, or for `within_s`."""
+        """True once every node is done or waits for a person, or whom we watch is gone; looks again until then, or for `within_s`."""
         until = time.monotonic() + within_s if within_s is not None else float("inf")
         while True:
             if self._worker is not None and self._worker.done():
                 self._worker.result()  # raises what ended it
             if self._options.timeout_s is not None and time.monotonic() - self.began_at > self._options.timeout_s:
                 self.timed_out = True
+                return True
+            if self._is_over_elsewhere():
+                self.is_left_alone = True
                 return True
             asked_at = time.monotonic()
             board = await self.control.board_or_none()
@@ -80,9 +91,9 @@ class Applying:
 
     def _is_news(self, board: Board) -> bool:
         """Not the words of a former run: this worker took every node's turn, or others have had the time to."""
-        if self._worker is None or time.monotonic() - self.began_at > LEASE_S + RENEW_S:
+        if time.monotonic() - self.began_at > LEASE_S + RENEW_S:
             return True
-        return all(row.subject in self._turned for row in board.rows)
+        return self._worker is not None and all(row.subject in self._turned for row in board.rows)
 
 
 def is_at_rest(row: BoardRow, until: Gate, ran_s: float) -> bool:
@@ -107,12 +118,16 @@ class _PatientControl(StoreControl):
 
 @asynccontextmanager
 async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = lambda parts: parts) -> AsyncIterator[Applying]:
-    """Start it; on exit everything is stopped and every statement sequenced. Beside a running `apply` it only looks on."""
+    """Start it; on exit everything is stopped and every statement sequenced. Beside a running `apply` it only looks on.
+
+    InputError beside one that works on another spec: its greens would not be of what was asked for here.
+    """
     stored = read_site(folder)
     if is_taken(folder):
         async with open_reader(folder) as store:
             if store is not None:
-                yield Applying(store, options, None)
+                await _require_same_spec(store, stored)
+                yield Applying(store, options, None, is_over_elsewhere=lambda: not is_taken(folder))
                 return
     async with AsyncExitStack() as stack:
         opening = open_site(
@@ -130,3 +145,12 @@ async def applying(folder: Path, options: ApplyOptions, *, decorate: Decorate = 
         finally:
             worker.cancel()
             await asyncio.gather(worker, return_exceptions=True)
+
+
+async def _require_same_spec(store: Store, stored: StoredSpec) -> None:
+    current = await store.current_spec()
+    if current is not None and current.digest != stored.digest:
+        raise InputError(
+            "another apply works on this site, on its files as they were when it began",
+            hint="stop that one with Ctrl-C, or wait for its end, and run this command again: it goes on from there",
+        )

@@ -1,23 +1,28 @@
 """Specs, site plans, migrations."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from metalwright.model.errors import FencedError, InputError
 from metalwright.model.ids import Digest
 from metalwright.model.judgement import Gate
+from metalwright.model.observation import Kind, Witness
 from metalwright.model.work import SitePlan
 from metalwright.ports import SITE_SHARD
+from metalwright.store import SqlStore
 from tests.conformance.store_site import (
     NOW,
     change,
     counting_statements,
     fence_of,
+    hardware,
     node,
     node_spec,
     opened,
     order,
+    power,
     site_at,
     spec,
     spec_with,
@@ -89,6 +94,27 @@ async def test_a_node_that_moved_to_another_rack_is_fenced_from_the_old_one(url:
         with pytest.raises(FencedError):
             await store.commit([change(node("a0-0"), order=order(1, node("a0-0"))), change(node("a0-1"))], fence)
         assert await store.orders(node("a0-0")) == []
+
+
+async def test_looks_at_another_bmc_are_forgotten(url: str) -> None:
+    """A node that gets another BMC address, also while it was away from the spec, is not judged by what the old one said; all other
+    looks stay."""
+    other = replace(node_spec("a0-1", "r0"), bmc="https://127.0.0.2")
+
+    async def kinds(store: SqlStore, name: str) -> set[Witness]:
+        return {look.witness for look in (await store.load([node(name)]))[0].observations}
+
+    async with site_at(url, nodes=2) as store:
+        agents = [replace(hardware(node(name)), kind=Kind.AGENT_HARDWARE, witness=Witness.RAM_DISK) for name in ("a0-0", "a0-1")]
+        await store.record([power(node("a0-0")), power(node("a0-1")), *agents], None)
+        await store.adopt_spec(spec(nodes=2, digest="sha256:same"), NOW)
+        assert await kinds(store, "a0-1") == {Witness.OUT_OF_BAND, Witness.RAM_DISK}
+        await store.adopt_spec(spec_with((node_spec("a0-0", "r0"), other), digest="sha256:swapped"), NOW)
+        assert await kinds(store, "a0-0") == {Witness.OUT_OF_BAND, Witness.RAM_DISK}
+        assert await kinds(store, "a0-1") == {Witness.RAM_DISK}
+        await store.adopt_spec(spec_with((other,), digest="sha256:less"), NOW)
+        await store.adopt_spec(spec_with((replace(node_spec("a0-0", "r0"), bmc="https://127.0.0.3"), other), digest="sha256:back"), NOW)
+        assert await kinds(store, "a0-0") == {Witness.RAM_DISK}
 
 
 async def test_the_site_has_a_shard_of_its_own(url: str) -> None:

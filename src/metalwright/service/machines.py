@@ -56,7 +56,7 @@ class Machines:
     def __init__(self, bmcs: BmcFactory, leases: Leases, clock: Clock, on_result: Callable[[Result], None]) -> None:
         self._bmcs, self._leases, self._clock, self._on_result = bmcs, leases, clock, on_result
         self._tasks: dict[Subject, asyncio.Task[None]] = {}
-        self._open: OrderedDict[Subject, Bmc] = OrderedDict()
+        self._open: OrderedDict[tuple[Subject, str], Bmc] = OrderedDict()
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._acts: dict[asyncio.Timeout, float] = {}
         """Of each action in flight: when its own deadline is."""
@@ -172,10 +172,11 @@ class Machines:
 
     async def _bmc(self, subject: Subject, node: NodeSpec) -> Bmc:
         """The node's driver, kept open between tasks; the least used is closed beyond the limit."""
-        bmc = self._open.pop(subject, None) or self._bmcs.open(node)
-        self._open[subject] = bmc
+        key = (subject, node.bmc)  # a spec may give the node another BMC while this process lives
+        bmc = self._open.pop(key, None) or self._bmcs.open(node)
+        self._open[key] = bmc
         if len(self._open) > IN_FLIGHT:
-            idle = next((other for other in self._open if other not in self._tasks), None)
+            idle = next((other for other in self._open if other[0] not in self._tasks), None)
             if idle is not None:
                 await self._open.pop(idle).close()
         return bmc

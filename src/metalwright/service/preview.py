@@ -1,7 +1,7 @@
 """What a turn would decide now, for every node: the answer of `metalwright plan`. Reads the store, writes nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metalwright.codec.site_folder import read_site
@@ -9,6 +9,7 @@ from metalwright.gates.judge import judge_site
 from metalwright.model.case import NodeCase, Waiver
 from metalwright.model.ids import Digest, Instant, Subject, node_subject
 from metalwright.model.judgement import Colour, Gate, GateVerdict
+from metalwright.model.observation import Witness
 from metalwright.model.spec import StoredSpec
 from metalwright.model.work import SitePlan
 from metalwright.planner import compose, step
@@ -20,6 +21,7 @@ from metalwright.service.people import People
 from metalwright.service.site_check import find_image, plan_case
 from metalwright.service.trusting import trust_in_force
 from metalwright.service.wiring import open_reader
+from metalwright.store.specs import asked_elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ async def preview(folder: Path, until: Gate) -> Preview:
     """SpecError for a broken spec; a site that was never applied is planned from nothing seen."""
     stored, now = read_site(folder), SystemClock().now()
     async with open_reader(folder) as store:
-        known = await _known_rows(store)
+        known = await _known_rows(store, stored)
         waivers = await known_waivers(folder, store, stored, now)
     verdict = judge_site(plan_case(folder, stored, waivers))
     context = site_context(folder, stored, verdict, until, waivers)
@@ -99,12 +101,14 @@ def _line(case: NodeCase, verdicts: Mapping[Gate, GateVerdict]) -> PlanLine | No
     return None
 
 
-async def _known_rows(store: Store | None) -> Mapping[Subject, NodeRows]:
-    """What the store holds; nothing for a site that was never applied."""
+async def _known_rows(store: Store | None, stored: StoredSpec) -> Mapping[Subject, NodeRows]:
+    """What the store holds, as it will once this spec is adopted; nothing for a site that was never applied."""
     if store is None:
         return {}
     rows = await store.load([row.subject for row in await store.board()])
-    return {row.subject: row for row in rows}
+    applied = await store.current_spec()
+    moved = asked_elsewhere(applied.spec, stored.spec) if applied else frozenset()
+    return {row.subject: _without_bmc(row) if row.subject in moved else row for row in rows}
 
 
 def _nothing_seen(subject: Subject) -> NodeRows:

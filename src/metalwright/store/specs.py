@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from metalwright.codec.json_codec import from_bytes, to_bytes
 from metalwright.model.errors import InputError
 from metalwright.model.ids import Instant, Subject, node_subject
+from metalwright.model.observation import Witness
 from metalwright.model.spec import SiteSpec, StoredSpec
 from metalwright.model.work import SitePlan
 from metalwright.ports import SITE_SHARD
@@ -14,7 +15,7 @@ from metalwright.store import rows
 from metalwright.store.database import LONG_DEADLINE_S
 from metalwright.store.part import Part
 from metalwright.store.statements import insert_new, insert_or_overwrite
-from metalwright.store.tables import heads, leases, site_plans, specs, subjects
+from metalwright.store.tables import heads, leases, seen, site_plans, specs, subjects
 
 SPEC, SITE_PLAN, ORDER, LOG = "spec", "site-plan", "order", "log"
 """Names of the rows of `heads`."""
@@ -22,6 +23,7 @@ SPEC, SITE_PLAN, ORDER, LOG = "spec", "site-plan", "order", "log"
 _CURRENT = select(heads.c.digest).where(heads.c.name == SPEC)
 _BODY = select(specs.c.body).where(specs.c.digest == bindparam("digest"))
 _PLAN = select(site_plans.c.body).join(heads, site_plans.c.number == heads.c.number).where(heads.c.name == SITE_PLAN)
+_FORGET = delete(seen).where(seen.c.subject == bindparam("b_subject"), seen.c.witness == Witness.OUT_OF_BAND.value)
 _SWAP_PLAN = (
     update(heads)
     .where(heads.c.name == SITE_PLAN, heads.c.number.is_not_distinct_from(bindparam("b_parent", type_=heads.c.number.type)))
@@ -36,13 +38,24 @@ def shards_of(spec: SiteSpec) -> dict[Subject, str]:
     return {Subject(f"site:{spec.site.name}"): SITE_SHARD, **{node_subject(node.name): str(node.rack) for node in spec.nodes}}
 
 
+def asked_elsewhere(old: SiteSpec, new: SiteSpec) -> frozenset[Subject]:
+    """Nodes whose BMC has another address than before, or that come back: what was read then is no look at what is meant now."""
+    before = {node.name: node.bmc for node in old.nodes}
+    return frozenset(node_subject(node.name) for node in new.nodes if before.get(node.name) != node.bmc)
+
+
 class Specs(Part):
     """See `ports.SpecStore`."""
 
     async def adopt_spec(self, spec: StoredSpec, now: Instant) -> None:
         shards = shards_of(spec.spec)
         row = {"digest": spec.digest, "body": to_bytes(spec), "adopted_at": now}
-        await self._change(shards, lambda connection: _adopt(connection, row, shards, now), LONG_DEADLINE_S)
+
+        def work(connection: Connection) -> None:
+            _forget_looks(connection, spec)
+            _adopt(connection, row, shards, now)
+
+        await self._change(shards, work, LONG_DEADLINE_S)
 
     async def current_spec(self) -> StoredSpec | None:
         known = self._remembered.spec
@@ -70,6 +83,17 @@ class Specs(Part):
             return True
 
         return await self._change((), work)
+
+
+def _forget_looks(connection: Connection, spec: StoredSpec) -> None:
+    """Of BMCs that are asked at another address from now on. Bodies stay: evidence may cite them."""
+    current = connection.execute(_CURRENT).scalar_one()
+    if current in (None, spec.digest):
+        return
+    old = from_bytes(StoredSpec, connection.execute(_BODY, {"digest": current}).scalar_one())
+    moved = [{"b_subject": subject} for subject in sorted(asked_elsewhere(old.spec, spec.spec))]
+    if moved:
+        connection.execute(_FORGET, moved)
 
 
 def _adopt(connection: Connection, spec: rows.Values, shards: Mapping[Subject, str], now: Instant) -> None:

@@ -1,17 +1,17 @@
 """One machine's trouble on our side is that machine's finding; it never stops a loop, and it is never silence."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from metalwright.model.errors import InputError
 from metalwright.model.ids import OrderNumber, Subject, WorkerId
-from metalwright.model.observation import Kind
+from metalwright.model.observation import Kind, Observation, Witness
 from metalwright.model.spec import NodeSpec
 from metalwright.model.work import BootRamDisk, StepRun, StepState
 from metalwright.planner.decision import Act, Look
-from metalwright.ports import Bmc
+from metalwright.ports import Bmc, BmcAction
 from metalwright.service.clock import SystemClock
 from metalwright.service.leases import Leases
 from metalwright.service.machines import Acted, Looked, Machines, Result
@@ -31,6 +31,48 @@ class NoBmcs:
 
     def open(self, node: NodeSpec) -> Bmc:
         raise self.error
+
+
+@dataclass
+class Asked:
+    """ports.BmcFactory that keeps which addresses it was to open."""
+
+    addresses: list[str] = field(default_factory=list)
+
+    def open(self, node: NodeSpec) -> Bmc:
+        self.addresses.append(node.bmc)
+        return AnyBmc()
+
+
+class AnyBmc:
+    """ports.Bmc that answers nothing."""
+
+    async def read(self, kind: Kind) -> Observation:
+        return Observation(subject=SUBJECT, kind=kind, witness=Witness.OUT_OF_BAND, seen_at=0.0, body=None)
+
+    async def act(self, action: BmcAction) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def test_a_node_with_another_bmc_is_asked_there() -> None:
+    """A driver is kept open between looks, for the same address only: a spec may change while the process lives."""
+
+    async def run() -> list[str]:
+        results: asyncio.Queue[Result] = asyncio.Queue()
+        leases = Leases(LeaseTable(VirtualClock()), WorkerId("w"), VirtualClock())
+        await leases.renew()
+        bmcs = Asked()
+        machines = Machines(bmcs, leases, SystemClock(), results.put_nowait)
+        one = node_spec("a", "r01")
+        for node in (one, one, replace(one, bmc="https://127.0.0.9")):
+            machines.start(SUBJECT, node, leases.held()["r01"], Look(kinds=(Kind.BMC_POWER,)))
+            async with asyncio.timeout(5):
+                await results.get()
+        await machines.close()
+        return bmcs.addresses
+
+    assert asyncio.run(run()) == ["https://127.0.0.1", "https://127.0.0.9"]
 
 
 def result_of(action: Look | Act, error: Exception) -> Result:

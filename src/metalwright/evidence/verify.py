@@ -20,6 +20,7 @@ from metalwright.evidence.errors import Refused
 from metalwright.evidence.merkle import RightEdge, leaf_hash
 from metalwright.evidence.notes import open_note
 from metalwright.evidence.report import Fault, VerifyReport
+from metalwright.evidence.signed_records import SignedRecords
 from metalwright.evidence.statement import Statement, read_statement
 from metalwright.evidence.trust import Trust, read_next_trust, read_trust
 from metalwright.model.ids import Instant
@@ -124,6 +125,7 @@ class _Run:
         self._edge = RightEdge()
         self._time_ms = 0
         self._keys: set[bytes] = set()
+        self._signed = SignedRecords()
         self._exported_ms = 0
         self._spec_digest = ""
         self._states: tuple[Current, ...] = ()
@@ -186,6 +188,7 @@ class _Run:
         try:
             statement = read_statement(open_envelope(envelope, self._trust.log_key(index), where), where)
             self._check_place(statement, index, where)
+            self._signed.see(statement, where)
         except Refused as refused:
             self._fault(refused, envelope, index)
         else:

@@ -11,8 +11,9 @@ from typing import Any
 
 from metalwright.evidence.approvals import KIND, Approval, read_approval, verify_approval
 from metalwright.evidence.errors import Refused
-from metalwright.evidence.papers import Authority, paper_digest
+from metalwright.evidence.papers import Authority, namespace_of, paper_digest
 from metalwright.evidence.records import Record, open_record
+from metalwright.evidence.sshsig import verify_ssh_signature
 from metalwright.gates.weakenings import weakenings
 from metalwright.model.errors import InputError
 from metalwright.model.evidence import PendingStatement
@@ -67,6 +68,7 @@ async def statements(folder: Path, store: Store, spec: StoredSpec, filed: Sequen
             "by": found.by,
             "reason": found.reason,
             "until_ms": round(found.until * 1000),
+            "signed_with": verify_ssh_signature(each.paper, each.signature, namespace_of(KIND)).key.fingerprint,
             "paper": each.paper.decode(),
             "signature": each.signature.decode(),
         }

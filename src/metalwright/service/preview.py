@@ -111,6 +111,10 @@ async def _known_rows(store: Store | None, stored: StoredSpec) -> Mapping[Subjec
     return {row.subject: _without_bmc(row) if row.subject in moved else row for row in rows}
 
 
+def _without_bmc(rows: NodeRows) -> NodeRows:
+    return replace(rows, observations=tuple(look for look in rows.observations if look.witness is not Witness.OUT_OF_BAND))
+
+
 def _nothing_seen(subject: Subject) -> NodeRows:
     return NodeRows(
         subject=subject,

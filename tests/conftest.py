@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 REAL = Path(__file__).parent / "real"
-LONGEST = ("lab", "workers", "journey")
+LONGEST = ("lab", "journey")
 """Folders of `real/` that take minutes: begun first, or all other processes would wait for the last of them at the end."""
 
 

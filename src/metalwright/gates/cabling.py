@@ -259,7 +259,7 @@ class _Comparison:
     def _add(
         self, fault: CableFault, cables: tuple[CableSpec, ...], *, expected: str, seen: str, do: str, where: End | None = None
     ) -> None:
-        labels = tuple(cable.label for cable in cables)
+        labels = tuple(sorted(cable.label for cable in cables))
         place = where or _ends(cables[0])[0]
         self._findings.append(
             CableFinding(fault=fault, labels=labels, fabric=cables[0].fabric, expected=expected, seen=seen, do=do, where=place)

@@ -77,7 +77,7 @@ def wait_for(is_true: Callable[[], bool], what: Callable[[], str], seconds: floa
 def board(site: Path) -> dict[str, Any]:
     """Node → its row of `metalwright status --json`."""
     done = subprocess.run(metalwright("status", "--site", str(site), "--json"), capture_output=True, timeout=60, check=False)
-    return {row["node"]: row for row in json.loads(done.stdout or b'{"nodes": []}')["nodes"]}
+    return {row["node"]: row for row in json.loads(done.stdout or b"{}").get("nodes", [])}
 
 
 def test_every_node_stops_at_its_fault_and_the_others_go_on(site: Path, tmp_path: Path) -> None:
